@@ -35,8 +35,6 @@ PRIVATE = {
     "agentic.cli._chat._screen": "a terminal of any width, which takes no process each",
     "agentic.cli._command_line": "all commands, whichever there are",
     "agentic.cli._replay_steps": BARE,
-    "agentic.cli._sessions": "a time in every time zone",
-    "agentic.cli._truncate": "the spelling of a size, before any file is read",
     "agentic.config._strategies": "all strategies, whichever there are",
     "agentic.context.compactors._prompt": COST,
     "agentic.context.digest._commands": PARSERS,

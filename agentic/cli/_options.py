@@ -7,9 +7,20 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["TokenSize", "format_address", "host_option", "listen", "port_option"]
+__all__ = ["TokenSize", "format_address", "host_option", "listen", "port_option", "whole_number"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_MOST_DIGITS = 18
+
+
+def whole_number(text: str) -> int | None:
+    """Return the number that a text is; None if it is none, or too long to mean one.
+
+    >>> whole_number("12"), whole_number("-1"), whole_number("9" * 5_000)
+    (12, None, None)
+    """
+    # Python itself refuses to read a number of thousands of digits.
+    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
 class TokenSize(click.ParamType):  # type: ignore[type-arg]  # generic in newer clicks only

@@ -6,6 +6,7 @@ import logging
 import os
 import re
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import Any
 
 import click
@@ -22,6 +23,7 @@ __all__ = [
     "is_capable",
     "is_folder_gone",
     "json_line",
+    "local_time",
     "print_warnings",
     "print_warnings_on_stderr",
     "printable",
@@ -82,6 +84,11 @@ def escape(line: str) -> str:
     '"red\\u202e"'
     """
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
+
+
+def local_time(when: datetime) -> str:
+    """Return a time in the local time zone, to the minute."""
+    return f"{when.astimezone():%Y-%m-%d %H:%M}"
 
 
 def json_line(plain: Any) -> str:

@@ -1,13 +1,15 @@
 """The sessions on this machine, as a list to choose from."""
 
+import shlex
 import sys
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
-from agentic.cli._output import clip, printable
+from agentic.cli._options import whole_number
+from agentic.cli._output import clip, local_time, printable
 from agentic.cli._stdio import is_asked
 from agentic.replay import FoundSession, find_sessions
 
@@ -39,7 +41,7 @@ def ask_for_sessions() -> tuple[str, ...]:
     if not asks:
         click.echo(
             "agentic: pass the sessions to replay, such as: "
-            f"agentic replay {printable(_quoted(found[0].path))} --window 200k",
+            f"agentic replay {printable(shlex.quote(str(found[0].path)))} --window 200k",
             err=True,
         )
         return ()
@@ -52,7 +54,7 @@ def ask_for_sessions() -> tuple[str, ...]:
 
 
 def _line(number: int, session: FoundSession, *, asks: bool) -> str:
-    changed = datetime.fromtimestamp(session.changed).astimezone().strftime("%Y-%m-%d %H:%M")
+    changed = local_time(datetime.fromtimestamp(session.changed, UTC))
     # A list that is piped on has whole paths; one that is looked at fits the screen.
     path = clip(_short(session.path), 72) if asks else printable(str(session.path))
     size = f"{session.size / 1_000:,.0f} KB"
@@ -67,11 +69,6 @@ def _short(path: Path) -> str:
     return text if len(text) <= 72 else f"{text[:20]}…{text[-51:]}"  # noqa: PLR2004  as wide as it may be
 
 
-def _quoted(path: Path) -> str:
-    text = str(path)
-    return f"'{text}'" if " " in text else text
-
-
 def _chosen(told: str, number: int) -> Sequence[int]:
     """Return the positions that a user chose.
 
@@ -82,10 +79,11 @@ def _chosen(told: str, number: int) -> Sequence[int]:
         return list(range(number))
     chosen: dict[int, None] = {}
     for part in filter(None, told.replace(" ", ",").split(",")):
-        first, _, last = part.partition("-")
-        if not first.isdecimal() or not (last or first).isdecimal():
-            raise click.UsageError(f"{part!r} is no number: write 1 or 1,3-5, or all")
-        span = range(int(first), int(last or first) + 1)
+        begin, _, end = part.partition("-")
+        first, last = whole_number(begin), whole_number(end or begin)
+        if first is None or last is None:
+            raise click.UsageError(f"{clip(part, 20)!r} is no number: write 1 or 1,3-5, or all")
+        span = range(first, last + 1)
         if not span or span[0] < 1 or span[-1] > number:
             raise click.UsageError(f"{part} is not in the list, which has 1 to {number}")
         chosen |= dict.fromkeys(at - 1 for at in span)

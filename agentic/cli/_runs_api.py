@@ -20,6 +20,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agentic.bridges.dbos import RunInfo, RunNotFound
+from agentic.cli._options import whole_number
 from agentic.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _ENDED = {"done", "failed", "cancelled"}
 _MOST_BYTES = 4 * 2**20
 """Of a body. A message of a million tokens fits."""
+_SHOWN = 80
 
 
 def make_app(service: "Service", *, loopback: bool) -> Starlette:
@@ -94,11 +96,11 @@ class _Api:
         run_id = request.path_params["run_id"]
         # What a browser's EventSource sends when it connects again.
         given = request.headers.get("last-event-id") or request.query_params.get("after") or "0"
-        if not given.isdecimal():
-            raise ConfigError("after", given, "the id of an event")
+        if (after := whole_number(given)) is None:
+            raise ConfigError("after", given[:_SHOWN], "the id of an event")
         await self.service.find(run_id)  # before the answer has begun
         headers = {"cache-control": "no-store"}
-        events = self._events(run_id, int(given))
+        events = self._events(run_id, after)
         return StreamingResponse(events, media_type="text/event-stream", headers=headers)
 
     async def cancel(self, request: Request) -> Response:
@@ -161,10 +163,10 @@ async def _read(request: Request) -> dict[str, Any]:
     try:
         # Whatever the content type: `curl -d` says that it is a form.
         body = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
-        raise ConfigError("the body", bytes(raw[:80]).decode(errors="replace"), "a JSON object")
+        raise ConfigError("the body", bytes(raw[:_SHOWN]).decode(errors="replace"), "a JSON object")
     return body
 
 

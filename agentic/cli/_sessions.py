@@ -9,21 +9,20 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
 import attrs
 import click
 
-from agentic.cli._output import clip, escape, json_line, printable
+from agentic.cli._output import clip, escape, json_line, local_time, printable
 from agentic.cli._place import SessionPlace, place_argument, session_option
 from agentic.cli._stdio import is_asked, open_input
 from agentic.errors import MessageNotFound
 from agentic.history import JsonlSessions, SessionInfo
 from agentic.history._disk import open_private
 
-__all__ = ["export_command", "import_command", "local_time", "redact_command", "sessions_command"]
+__all__ = ["export_command", "import_command", "redact_command", "sessions_command"]
 
 _TITLE_WIDTH = 40
 
@@ -48,9 +47,12 @@ def sessions_command(
     place = SessionPlace.at(name)
     sessions = place.agent.sessions()
     if rename:
+        place.only(rename[0])
         asyncio.run(sessions.rename(*rename))
         return 0
     if delete_id is not None:
+        # A session's file lies among those of others.
+        place.only(delete_id)
         if not _is_meant(delete_id, yes=yes):
             return 1
         asyncio.run(sessions.delete(delete_id))
@@ -213,11 +215,6 @@ def _as_line(row: Sequence[str], widths: Sequence[int]) -> str:
         for at, (cell, width) in enumerate(cells)
     ]
     return "  ".join(padded).rstrip()
-
-
-def local_time(when: datetime) -> str:
-    """Return a time in the local time zone."""
-    return f"{when.astimezone():%Y-%m-%d %H:%M}"
 
 
 async def _redact(

@@ -22,10 +22,11 @@ import attrs
 import click
 
 from agentic import truncate
+from agentic.cli._options import whole_number
 from agentic.cli._output import json_line, printable
 from agentic.cli._stdio import open_input
 
-__all__ = ["LINES", "SIZE", "truncate_command"]
+__all__ = ["truncate_command"]
 
 _BLOCK = 262_144
 """The number of bytes read at a time."""
@@ -39,9 +40,7 @@ _BUFFERS: Mapping[str, type[_Buffer]] = {
 }
 _decoder = codecs.getincrementaldecoder("utf-8")
 _BITS = {"": 0, "k": 10, "m": 20, "g": 30}
-_MOST_DIGITS = 18
-"""Python itself refuses to read a number of thousands of digits."""
-_SIZE_PATTERN = re.compile(r"([0-9]+)\s*([kmg]?)(?:b|ib|)", re.IGNORECASE)
+_SHOWN = 18
 
 
 class _Limit(click.ParamType):  # type: ignore[type-arg]  # generic in newer clicks only
@@ -63,13 +62,18 @@ class _Limit(click.ParamType):  # type: ignore[type-arg]  # generic in newer cli
         if value.lower() == "all":
             return None
         found = self._pattern.fullmatch(value.strip())
-        if not found or len(found[1]) > _MOST_DIGITS:
-            self.fail(f"{value[:_MOST_DIGITS]!r} is not {self._allowed}", param, ctx)
-        return _multiply(*found.groups())
+        number = whole_number(found[1]) if found else None
+        if found is None or number is None:
+            self.fail(f"{value[:_SHOWN]!r} is not {self._allowed}", param, ctx)
+        return number << _BITS[found[2].lower()]
 
 
-LINES = _Limit("number", re.compile(r"([0-9]+)"), "a whole number, or 'all'")
-SIZE = _Limit("size", _SIZE_PATTERN, "a whole size such as 800, 50KB or 1M, or 'all'")
+_LINES = _Limit("number", re.compile(r"([0-9]+)()"), "a whole number, or 'all'")
+_SIZE = _Limit(
+    "size",
+    re.compile(r"([0-9]+)\s*([kmg]?)(?:b|ib|)", re.IGNORECASE),
+    "a whole size such as 800, 50KB or 1M, or 'all'",
+)
 
 
 @click.command("truncate")
@@ -80,7 +84,7 @@ SIZE = _Limit("size", _SIZE_PATTERN, "a whole size such as 800, 50KB or 1M, or '
 @click.option(
     "-n",
     "--lines",
-    type=LINES,
+    type=_LINES,
     default=truncate.Default.LINES,
     show_default="2000, or all with --bytes",
     help="Lines to keep.",
@@ -89,7 +93,7 @@ SIZE = _Limit("size", _SIZE_PATTERN, "a whole size such as 800, 50KB or 1M, or '
     "-c",
     "--bytes",
     "size",
-    type=SIZE,
+    type=_SIZE,
     default=truncate.Default.BYTES,
     show_default="50KB, or all with --lines",
     help="Bytes to keep.",
@@ -266,12 +270,3 @@ def _has_end(source: BufferedReader) -> bool:
 
 def _encode(content: str) -> bytes:
     return content.encode("utf-8", "surrogateescape")
-
-
-def _multiply(digits: str, prefix: str = "") -> int:
-    """Return the number that is written.
-
-    >>> _multiply("50", "K"), _multiply("800")
-    (51200, 800)
-    """
-    return int(digits) << _BITS[prefix.lower()]

@@ -2,14 +2,14 @@
 
 import asyncio
 import json
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentic import history
-from agentic.cli._sessions import local_time
 from agentic.messages import Message
 
 
@@ -93,6 +93,8 @@ def test_a_session_file_is_a_list_of_one(agentic: Any, kept: Path) -> None:
         (["kept", "--delete", "monday", "--yes", "--json"], 2, "--json applies only to the list"),
         (["kept", "--rename", "monday", "x", "--json"], 2, "--json applies only to the list"),
         (["kept", "--delete", "../x", "--yes"], 1, "session_id must be 1 to 128 of"),
+        (["kept/monday.jsonl", "--delete", "tuesday", "--yes"], 1, "--session must be monday"),
+        (["kept/monday.jsonl", "--rename", "tuesday", "x"], 1, "--session must be monday"),
         (["agent.yaml"], 1, "store.kind must be "),
     ],
 )
@@ -117,6 +119,11 @@ def test_a_mistake_is_one_sentence(  # noqa: PLR0917
     assert len(list(Path("kept").glob("*.jsonl"))) == 2
 
 
-def test_times_are_those_of_the_clock_on_the_wall() -> None:
+@pytest.mark.slow
+def test_times_are_those_on_the_wall(process: Callable[..., Any], kept: Path) -> None:
     """A list is read by people."""
-    assert local_time(datetime.now(UTC) - timedelta(days=1)) < local_time(datetime.now(UTC))
+    listed = process("sessions", kept, "--json", env={"TZ": "JST-9"}).stdout
+    shown = process("sessions", kept, env={"TZ": "JST-9"}).stdout.decode()
+
+    [when, _] = [datetime.fromisoformat(each["changed_at"]) for each in json.loads(listed)]
+    assert f"{when.astimezone(timezone(timedelta(hours=9))):%Y-%m-%d %H:%M}" in shown

@@ -9,6 +9,8 @@ from agentic.cli._chat._chat_session import ChatSession, blaming
 from agentic.cli._chat._models import choose_model, list_models
 from agentic.cli._chat._screen import describe_call
 from agentic.cli._compaction import describe_compaction, describe_message, describe_undo
+from agentic.cli._options import whole_number
+from agentic.cli._output import clip
 from agentic.session import render_context
 
 __all__ = ["SLASHES", "Quit", "run_command"]
@@ -71,15 +73,16 @@ async def _restore(talk: ChatSession, _: str) -> None:
 
 
 async def _history(talk: ChatSession, count: str) -> None:
-    if count and not (count.isdecimal() and int(count)):
+    wanted = whole_number(count) if count else _HISTORY
+    if not wanted:
         talk.screen.warn(
-            f"/history takes a number of messages, such as /history 50, not {count!r}."
+            f"/history takes a number of messages, such as /history 50, not {clip(count, 20)!r}."
         )
         return
     messages = await talk.do(talk.session.store.full())
     if messages is None:
         return
-    latest = max(0, len(messages) - int(count or _HISTORY))
+    latest = max(0, len(messages) - wanted)
     if latest:
         talk.screen.note(f"{latest:,} earlier messages; /history {len(messages)} shows all.")
     for number, message in enumerate(messages[latest:], latest + 1):
@@ -93,10 +96,12 @@ async def _open(talk: ChatSession, number: str) -> None:
     if not last:
         talk.screen.warn("There is no tool call to open yet.")
         return
-    if number and not (number.isdecimal() and 1 <= int(number) <= last):
-        talk.screen.warn(f"/open takes the number of a tool call, 1 to {last}, not {number!r}.")
+    wanted = whole_number(number) if number else last
+    if wanted is None or not 1 <= wanted <= last:
+        told = f"/open takes the number of a tool call, 1 to {last}, not {clip(number, 20)!r}."
+        talk.screen.warn(told)
         return
-    outcome = talk.outcomes[int(number or last) - 1]
+    outcome = talk.outcomes[wanted - 1]
     result = outcome.result
     # The history may hold the output cut; the store keeps the whole of it.
     get = getattr(talk.session.store, "get", None)

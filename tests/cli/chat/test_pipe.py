@@ -144,6 +144,7 @@ def test_a_tool_that_fails_is_shown_with_its_reason(agentic: Any, agent: Path) -
     [
         ("/foo", "There is no /foo. There are /context, /summarize, /undo, /restore, "),
         ("/history many", "/history takes a number of messages, such as /history 50, not 'many'."),
+        (f"/history {'9' * 5_000}", "such as /history 50, not '9999999999999999999…'."),
         ("/restore", "there is no summary to take back"),
         ("/undo", "There is no exchange to take back: /restore undoes a summary."),
         ("/open", "There is no tool call to open yet."),
