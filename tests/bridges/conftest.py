@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from agentic.context.budget import Compactor
+from agentic.messages import Message
+
 _ROOT = Path(__file__).resolve().parents[2]
 _HIDE = "import sys; sys.path[:] = [p for p in sys.path if 'site-packages' not in p]"
 
@@ -34,3 +37,14 @@ def complaint(tmp_path: Path) -> Callable[..., str]:
         return done.stderr.strip().rpartition("\n")[2]
 
     return run
+
+
+class _FailingCompactor:
+    async def compact(self, messages: list[Message], /) -> str:
+        raise OSError("no model")
+
+
+@pytest.fixture
+def failing_compactor() -> Compactor:
+    """Return a compactor that never summarizes."""
+    return _FailingCompactor()

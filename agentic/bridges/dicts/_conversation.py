@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 
 from agentic._validate import suggest
-from agentic.bridges._defaults import counter_for, digest_for, policy_for
+from agentic.bridges._view_parts import ViewParts, log_notes, tools_as_one
 from agentic.bridges.dicts._items import ItemReader
 from agentic.bridges.dicts._requests import FORMS, Opened, RequestForm, describe_tools
 from agentic.bridges.dicts._write import RequestWriter, WrittenItems
@@ -83,24 +83,12 @@ class Conversation:
             raise ConfigError("wire", wire, f"an adapter: {names}", remedy)
 
     def __attrs_post_init__(self) -> None:
-        name = self.wire.NAME
-        policy = policy_for(self.window)
-        if self.counter is None:
-            self.counter = counter_for(self.window)
-        if self.compactor is None:
-            self.compactor = digest_for(policy, self.counter)
-        self._form = FORMS[name]
+        parts = ViewParts.of(self.window, self.compactor, self.strategies, self.counter)
+        self.counter, self.compactor = parts.counter, parts.compactor
+        self._form = FORMS[self.wire.NAME]
         self._reader = ItemReader(self.wire.IncrementalDecoder(), self._form.takes_texts)
-        has_system_role = name in {"openai_chat", "openai_responses", "cohere", "ollama"}
-        # Older versions of Converse reject two user messages in a row.
-        self._writer = RequestWriter(self.wire, has_system_role, parts_users=name == "bedrock")
-        self._view = View(
-            policy,
-            counter=self.counter,
-            compactor=self.compactor,
-            strategies=self.strategies,
-            state=None if self._state is None else self._read_state(self._state),
-        )
+        self._writer = RequestWriter(self.wire, self._form)
+        self._view = parts.view(None if self._state is None else self._read_state(self._state))
 
     def fit(self, messages: Sequence[Any], *, refused: bool = False) -> list[Any]:
         """Return what to send of a list of messages, after summarizing it if a summary is due.
@@ -237,9 +225,7 @@ class Conversation:
         """Return the system prompt and the tools of a request, as a View measures them."""
         text = describe_tools(opened.tools)
         if text != self._tools[0]:
-            parameters = {"type": "object", "tools": json.loads(text)} if text else {}
-            described = (ToolDefinition("tools", parameters=parameters),) if text else ()
-            self._tools = text, described
+            self._tools = text, tools_as_one(text and json.loads(text))
         return opened.system_text, self._tools[1]
 
     def _prepare_sync(
@@ -279,8 +265,7 @@ class Conversation:
             sent = None if self.latest is None else self.latest.tokens
             raise ContextOverflow(name, sent, self._view.policy.context_window or None)
         self.latest = prepared
-        if not prepared.fits:
-            _log.warning("the request is over the window: %s", prepared.notes[-1].text)
+        log_notes(_log, prepared)
 
     def _write(self, *, is_request: bool) -> WrittenItems:
         if self.latest is None or self.latest.messages is self._reader.messages:

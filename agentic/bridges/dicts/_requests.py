@@ -6,6 +6,7 @@ its argument.
 
 import functools
 import json
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -46,16 +47,23 @@ class RequestForm:
     """How one wire writes a request."""
 
     items_key: str
-    open_system: Callable[[Mapping[str, Any]], Any]
-    """Returns the system prompt of a request."""
-    with_system: Callable[[Mapping[str, Any], Any, str | None], dict[str, Any]]
-    """Returns a request with another system prompt, made of one without a summary, and a
-    summary."""
-    tools_of: Callable[[Mapping[str, Any]], Any]
+    open_system: Callable[[Mapping[str, Any]], Any] = lambda _: None
+    """Returns the system prompt of a request, if it is not one of the items."""
+    with_system: Callable[[Mapping[str, Any], Any, str | None], dict[str, Any]] | None = None
+    """Returns a request with another system prompt, made of one without a summary, and a summary;
+    None if a summary is one of the items."""
+    tools_of: Callable[[Mapping[str, Any]], Any] = operator.methodcaller("get", "tools")
     on_server: tuple[str, ...] = ()
     """The parameters with which the provider keeps the history."""
     takes_texts: bool = False
     """Whether an item may be a plain str."""
+    parts_users: bool = False
+    """Whether two user items may not follow each other."""
+
+    @property
+    def has_system_role(self) -> bool:
+        """Whether a system message may occur among the items."""
+        return self.with_system is None
 
     def open(self, request: Mapping[str, Any]) -> Opened:
         """Return the parts of a request.
@@ -90,7 +98,9 @@ class RequestForm:
         if list(opened.items) != items or not isinstance(request[self.items_key], str):
             changed[self.items_key] = items
         former = None if opened.summary is None else opened.summary.text
-        return changed if summary == former else self.with_system(changed, opened.system, summary)
+        if self.with_system is None or summary == former:
+            return changed
+        return self.with_system(changed, opened.system, summary)
 
 
 def _split(system: Any) -> tuple[Any, SystemSummary | None]:
@@ -141,11 +151,6 @@ def _with_blocks(
     blocks = [*_blocks(system, make), *([] if summary is None else [make(summary)])]
     rest = {key: value for key, value in request.items() if key != "system"}
     return {**rest, "system": blocks} if blocks else rest
-
-
-# On a wire with a system role, the summary is an item, and the prompt stays as it is.
-def _unchanged(request: Mapping[str, Any], _: Any, __: str | None) -> dict[str, Any]:
-    return dict(request)
 
 
 def _gemini_system(request: Mapping[str, Any]) -> Any:
@@ -201,31 +206,28 @@ def describe_tools(tools: Any) -> str:
     return json.dumps(plain(tools), ensure_ascii=False, default=str) if tools else ""
 
 
-_CHAT = RequestForm("messages", lambda _: None, _unchanged, lambda request: request.get("tools"))
+def _system(request: Mapping[str, Any]) -> Any:
+    return request.get("system")
+
 
 FORMS: Mapping[str, RequestForm] = {
-    "openai_chat": _CHAT,
-    "cohere": _CHAT,
-    "ollama": _CHAT,
+    "openai_chat": RequestForm("messages"),
+    "cohere": RequestForm("messages"),
+    "ollama": RequestForm("messages"),
     "openai_responses": RequestForm(
         "input",
         lambda request: request.get("instructions"),
-        _unchanged,
-        lambda request: request.get("tools"),
         on_server=("previous_response_id", "conversation"),
         takes_texts=True,
     ),
-    "anthropic": RequestForm(
-        "messages",
-        lambda request: request.get("system"),
-        functools.partial(_with_blocks, _text_block),
-        lambda request: request.get("tools"),
-    ),
+    "anthropic": RequestForm("messages", _system, functools.partial(_with_blocks, _text_block)),
     "bedrock": RequestForm(
         "messages",
-        lambda request: request.get("system"),
+        _system,
         functools.partial(_with_blocks, _bedrock_block),
         lambda request: at(request, "toolConfig", "tools"),
+        # Older versions of Converse reject two user messages in a row.
+        parts_users=True,
     ),
     "gemini": RequestForm(
         "contents", _gemini_system, _gemini_with_system, _gemini_tools, takes_texts=True

@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 
 from agentic.bridges.dicts._items import ItemReader, SystemSummary, Unit, hash_text
+from agentic.bridges.dicts._requests import RequestForm
 from agentic.messages import Message
 
 __all__ = ["RequestWriter", "WrittenItems"]
@@ -43,11 +44,7 @@ class RequestWriter:
     """Writes the requests of one conversation."""
 
     wire: ModuleType
-    has_system_role: bool
-    """Whether a system message may occur among the items."""
-    parts_users: bool
-    """Whether two user items may not follow each other. Two of the model's never may, if there is
-    no system role."""
+    form: RequestForm
     _before: dict[tuple[int, ...], tuple[list[Message], list[_Placed]]] = attrs.field(
         factory=dict, init=False
     )
@@ -73,7 +70,7 @@ class RequestWriter:
         summary = next((item.text for item, _ in placed if type(item) is SystemSummary), None)
         if summary is not None:
             placed = [each for each in placed if type(each[0]) is not SystemSummary]
-        if not self.has_system_role:
+        if not self.form.has_system_role:
             placed = list(self._alternating(placed))
         return WrittenItems([*(item for item, _ in placed), *reader.items[start + 1 :]], summary)
 
@@ -106,7 +103,7 @@ class RequestWriter:
         unit = reader.find_system(text)
         if unit is not None:
             return [(reader.items[unit.start], unit.start)]
-        if self.has_system_role:
+        if self.form.has_system_role:
             return [(self._say("system", text), None)]
         if self._is_request and is_start:
             return [(SystemSummary(text), None)]
@@ -126,7 +123,7 @@ class RequestWriter:
 
     def _encode(self, stretch: list[Message], reader: ItemReader) -> list[_Placed]:
         """Encode messages that belong together, some of them new; reuse the owner's items."""
-        if stretch[0].role == "system" and not self.has_system_role:
+        if stretch[0].role == "system" and not self.form.has_system_role:
             stretch = [Message("user", message.content) for message in stretch]
         encoded = self.wire.encode(stretch)
         own = list(self._owners(stretch, reader))
@@ -155,7 +152,7 @@ class RequestWriter:
             role = _role_of(item)
             # Neighbors in the owner's list may follow each other: they have been sent so before.
             is_seam = at is None or before is None or at != before + 1
-            if is_seam and role == last and (role == "assistant" or self.parts_users):
+            if is_seam and role == last and (role == "assistant" or self.form.parts_users):
                 yield (
                     (self._say("user", _GO_ON), None)
                     if role == "assistant"

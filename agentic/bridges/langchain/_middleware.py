@@ -28,12 +28,12 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command
 
 from agentic._validate import is_whole
-from agentic.bridges._defaults import counter_for, digest_for, policy_for
+from agentic.bridges._view_parts import ViewParts, log_notes, tools_as_one
 from agentic.bridges.langchain._conversation import ConversationPool, LangchainConversation
 from agentic.bridges.langchain._messages import read_message
 from agentic.context.budget import Compactor, Policy
 from agentic.context.strategies import Chain, ContextStrategy
-from agentic.context.view import Prepared, View, as_chain
+from agentic.context.view import Prepared
 from agentic.errors import ConfigError
 from agentic.providers.overflow import is_context_overflow
 from agentic.tokens import Counter
@@ -44,7 +44,6 @@ __all__ = ["ContextMiddleware"]
 _log = logging.getLogger(__name__)
 
 _KEY = "agentic_context"
-_WARNINGS = frozenset({"over_window", "summary_by_digest", "summary_failed"})
 _HOOKS = ("wrap_model_call", "before_model")
 
 _Request = ModelRequest[Any]
@@ -109,12 +108,11 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
         if hook not in _HOOKS:
             raise ConfigError("hook", hook, " or ".join(_HOOKS))
         is_whole(1, max_conversations, "max_conversations", "leave it at 64")
-        self.policy = policy_for(window)
-        self.counter = counter or counter_for(window)
-        self.compactor = compactor or digest_for(self.policy, self.counter)
-        self.strategies = as_chain(strategies)
-        self._pool = ConversationPool(self._make_view, max_conversations)
-        self._make_view(None)  # raises if a part cannot be used
+        parts = ViewParts.of(window, compactor, strategies, counter)
+        self.policy, self.strategies = parts.policy, parts.strategies
+        self.counter, self.compactor = parts.counter, parts.compactor
+        self._pool = ConversationPool(parts.view, max_conversations)
+        parts.view(None)  # raises if a part cannot be used
         self._tools: tuple[tuple[Any, ...], tuple[ToolDefinition, ...]] = ((), ())
 
     def wrap_model_call(
@@ -152,15 +150,6 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
                     raise
                 response = await handler(_fitted(request, conversation, smaller))
             return _with_state(response, conversation)
-
-    def _make_view(self, state: Mapping[str, Any] | None) -> View:
-        return View(
-            self.policy,
-            counter=self.counter,
-            compactor=self.compactor,
-            strategies=self.strategies,
-            state=state,
-        )
 
     @contextmanager
     def _conversation(
@@ -214,7 +203,7 @@ class _RewritesState:
 
 def _rewritten(conversation: LangchainConversation, prepared: Prepared) -> dict[str, Any] | None:
     """Return the update of the state, or None if no compaction is in force."""
-    _log_notes(prepared)
+    log_notes(_log, prepared)
     # Only a compaction is stored, not what strategies and the window cut.
     if not conversation.view.covered:
         return None
@@ -228,7 +217,7 @@ def _rewritten(conversation: LangchainConversation, prepared: Prepared) -> dict[
 
 def _fitted(request: _Request, conversation: LangchainConversation, prepared: Prepared) -> _Request:
     """Return the request with a view in place of its messages; itself if they are the same."""
-    _log_notes(prepared)
+    log_notes(_log, prepared)
     written = conversation.write(prepared.messages, request.system_message)
     changes: dict[str, Any] = {}
     if not _are_same(written.items, request.messages):
@@ -236,13 +225,6 @@ def _fitted(request: _Request, conversation: LangchainConversation, prepared: Pr
     if written.system is not request.system_message:
         changes["system_message"] = written.system
     return request.override(**changes) if changes else request
-
-
-def _log_notes(prepared: Prepared) -> None:
-    """Log what went wrong: the framework does not show it."""
-    for note in prepared.notes:
-        if note.kind in _WARNINGS:
-            _log.warning("%s: %s", note.kind.replace("_", " "), note.text)
 
 
 def _with_state(
@@ -262,7 +244,6 @@ def _is_overflow(error: Exception) -> bool:
 
 
 def _describe(tools: tuple[Any, ...]) -> tuple[ToolDefinition, ...]:
-    """Return tools as a View measures them: as one, since a provider's own may have no name."""
-    schemas = [each if isinstance(each, dict) else convert_to_openai_tool(each) for each in tools]
-    parameters = {"type": "object", "tools": schemas}
-    return (ToolDefinition("tools", parameters=parameters),) if tools else ()
+    return tools_as_one(
+        [each if isinstance(each, dict) else convert_to_openai_tool(each) for each in tools]
+    )

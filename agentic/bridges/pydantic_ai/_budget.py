@@ -16,7 +16,8 @@ from pydantic_ai.exceptions import ModelContextWindowExceededError, RetryModelRe
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
 
-from agentic.bridges._defaults import counter_for, digest_for, policy_for
+from agentic._validate import is_whole
+from agentic.bridges._view_parts import ViewParts, log_notes, tools_as_one
 from agentic.bridges.pydantic_ai._history import History
 from agentic.bridges.pydantic_ai._read import METADATA_KEY
 from agentic.context.budget import CompactionTarget, Compactor, Policy
@@ -99,7 +100,7 @@ class ContextBudget(AbstractCapability[_Deps]):
     then lacks."""
     max_conversations: int = 100
     """How many conversations are remembered. The state of any other is read from its messages."""
-    _policy: Policy = dataclasses.field(init=False, repr=False)
+    _parts: ViewParts = dataclasses.field(init=False, repr=False)
     _conversations: dict[str, _KnownConversation] = dataclasses.field(
         default_factory=dict, init=False, repr=False
     )
@@ -111,14 +112,10 @@ class ContextBudget(AbstractCapability[_Deps]):
     def __post_init__(self) -> None:
         """Check the arguments."""
         self._shared = self
-        self._policy = policy_for(self.window)
-        if self.counter is None:
-            self.counter = counter_for(self.window)
-        if self.compactor is None:
-            self.compactor = digest_for(self._policy, self.counter)
-        if self.max_conversations < 1:
-            raise ConfigError("max_conversations", self.max_conversations, "a whole number >= 1")
-        self._new_view(None)  # raises now for what a View does not accept
+        parts = ViewParts.of(self.window, self.compactor, self.strategies, self.counter)
+        self._parts, self.counter, self.compactor = parts, parts.counter, parts.compactor
+        is_whole(1, self.max_conversations, "max_conversations", "leave it at 100")
+        parts.view(None)  # raises now for what a View does not accept
 
     async def for_run(self, ctx: RunContext[_Deps]) -> "ContextBudget[_Deps]":
         """Return a copy for one run, which shares all conversations with this object."""
@@ -192,20 +189,11 @@ class ContextBudget(AbstractCapability[_Deps]):
 
     def _conversation(self, ctx: RunContext[_Deps]) -> _KnownConversation:
         name = ctx.conversation_id or ""
-        known = self._conversations.pop(name, None) or _KnownConversation(self._new_view(None))
+        known = self._conversations.pop(name, None) or _KnownConversation(self._parts.view(None))
         self._conversations[name] = known  # the last one is the one used last
         while len(self._conversations) > self.max_conversations:
             del self._conversations[next(iter(self._conversations))]
         return known
-
-    def _new_view(self, state: Any) -> View:
-        return View(
-            self._policy,
-            counter=self.counter,
-            compactor=self.compactor,
-            strategies=self.strategies,
-            state=state,
-        )
 
     async def _prepare(
         self,
@@ -235,7 +223,7 @@ class ContextBudget(AbstractCapability[_Deps]):
         # Whoever wrote the messages wrote their metadata: anything may be in it.
         with contextlib.suppress(ConfigError, TypeError, AttributeError):
             if _keeps_prompts(state, known.history.messages):
-                view = self._new_view(state)
+                view = self._parts.view(state)
         if view is None:  # what is wrong would quote the summary
             _log.warning("a summary's state is not used: it is damaged, or of another version")
         else:
@@ -256,8 +244,7 @@ class ContextBudget(AbstractCapability[_Deps]):
         self, known: _KnownConversation, ctx: RunContext[_Deps], prepared: Prepared
     ) -> list[ModelMessage]:
         known.latest = prepared
-        if not prepared.fits:
-            _log.warning("the request is over the window: %s", prepared.notes[-1].text)
+        log_notes(_log, prepared)
         compaction = prepared.compaction
         # With `rewrite`, the summary is one of the messages, and has its state in its own metadata.
         if compaction is not None and compaction.changed and not self.rewrite:
@@ -280,9 +267,7 @@ class ContextBudget(AbstractCapability[_Deps]):
             described.append(("", "", parameters.output_object.json_schema))
         if described != known.described:
             known.described = described
-            data = {"type": "object", "tools": described}
-            # One for all of them: only their size is needed.
-            known.tools = (ToolDefinition("tools", parameters=data),) if described else ()
+            known.tools = tools_as_one(described)
         return known.tools
 
 

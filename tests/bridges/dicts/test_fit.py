@@ -398,3 +398,16 @@ def test_what_does_not_fit_is_told(forms: Any, caplog: pytest.LogCaptureFixture)
     forms.make(openai_chat, 100).fit([{"role": "user", "content": "word " * 1_000}])
 
     assert "over the window" in caplog.text
+
+
+def test_a_failed_summary_is_logged(
+    forms: Any, failing_compactor: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The request is sent all the same, cut to the window."""
+    conversation = forms.make(openai_chat, compactor=failing_compactor)
+
+    sent = conversation.fit(_talk(forms, openai_chat))
+
+    assert "summary failed: nothing was summarized (OSError: no model)" in caplog.text
+    assert conversation.latest.fits
+    assert not any("Summary" in str(item) for item in sent)

@@ -555,16 +555,10 @@ def test_structured_output_returns(parts: Any, hook: str) -> None:
 
 
 def test_a_failed_summary_is_logged(
-    parts: Any, hook: str, caplog: pytest.LogCaptureFixture
+    parts: Any, hook: str, failing_compactor: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The request is sent all the same, cut to the window."""
-
-    class Failing:
-        async def compact(self, messages: list[Any], /) -> str:
-            message = "no model"
-            raise OSError(message)
-
-    model, middleware = parts.model(), parts.middleware(hook=hook, compactor=Failing())
+    model, middleware = parts.model(), parts.middleware(hook=hook, compactor=failing_compactor)
     agent = create_agent(model, middleware=[middleware])
     talk = [m for number in range(20) for m in parts.exchange(number)]
 

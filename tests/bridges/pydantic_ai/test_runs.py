@@ -116,19 +116,17 @@ def test_abandoned_stream_leaves_conversation_usable(framework: Any) -> None:
     assert framework.summaries(first)[0].content == framework.summaries(second)[0].content
 
 
-def test_failing_summary_still_sends(framework: Any) -> None:
-    """If the compactor fails, the request is cut instead, and a note says so."""
-
-    class _Failing:
-        async def compact(self, messages: list[Message], /) -> str:
-            raise OSError
-
-    model, budget = framework.RecordingModel(calls=0), framework.budget(compactor=_Failing())
+def test_failing_summary_still_sends(
+    framework: Any, failing_compactor: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """If the compactor fails, the request is cut instead, and a note and the log say so."""
+    model, budget = framework.RecordingModel(calls=0), framework.budget(compactor=failing_compactor)
     agent = framework.agent(model, budget)
     result = asyncio.run(agent.run("Go on.", message_history=_long_history(framework)))
     latest = budget.latest(result.all_messages()[-1].conversation_id)
     assert latest.fits
     assert [note.kind for note in latest.notes] == ["summary_failed"]
+    assert "summary failed: nothing was summarized (OSError: no model)" in caplog.text
     assert len(model.requests[0]) < 20
     assert model.requests[0][0].parts[0].content == "Continue."
 
@@ -306,7 +304,7 @@ def test_paused_reply_stays_last(framework: Any, errors: list[Exception]) -> Non
 
 def test_budget_takes_model_name() -> None:
     """The window of a known model need not be given."""
-    assert ContextBudget("gpt-4.1")._policy.context_window == 1_047_576
+    assert ContextBudget("gpt-4.1")._parts.policy.context_window == 1_047_576
     agent = Agent(TestModel(), capabilities=[ContextBudget("gpt-4.1")])
     assert asyncio.run(agent.run("Why?")).output
 
@@ -317,5 +315,7 @@ def test_wrong_arguments_raise_at_once() -> None:
         ContextBudget("gpt-unknown")
     with pytest.raises(ConfigError, match="max_conversations"):
         ContextBudget(8_000, max_conversations=0)
+    with pytest.raises(ConfigError, match="max_conversations"):
+        ContextBudget(8_000, max_conversations="4")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="strateg"):
         ContextBudget(8_000, strategies=[3])  # type: ignore[list-item]

@@ -1,0 +1,116 @@
+"""The parts of a bridge's Views, also those that its caller left out, and what it tells of them."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import attrs
+
+from agentic import limits, tokens
+from agentic._validate import suggest
+from agentic.context.budget import Compactor, Policy
+from agentic.context.compactors import Digest
+from agentic.context.strategies import Chain, ContextStrategy
+from agentic.context.view import Prepared, View, as_chain
+from agentic.errors import ConfigError
+from agentic.tokens import Counter, EstimateCounter
+from agentic.tools import ToolDefinition
+
+__all__ = ["ViewParts", "log_notes", "tools_as_one"]
+
+_DIGEST_TOKENS = 2_000
+_DIGEST_SHARE, _HEADING_TOKENS = 0.24, 64
+"""The size of a digest, as a share of the available tokens. A View shows a summary of up to 30 %
+whole, of which the heading and the mark take 46 to 53 tokens."""
+_LOGGED = {
+    "over_window": "the request is over the window",
+    "summary_by_digest": "summary by digest",
+    "summary_failed": "summary failed",
+}
+
+
+@attrs.frozen
+class ViewParts:
+    """What each View of a bridge is made of: one for each conversation.
+
+    >>> ViewParts.of(128_000).policy.context_window
+    128000
+    """
+
+    policy: Policy
+    counter: Counter
+    compactor: Compactor
+    strategies: Chain = attrs.field(converter=as_chain)
+
+    @classmethod
+    def of(
+        cls,
+        window: Policy | int | str,
+        compactor: Compactor | None = None,
+        strategies: Chain | Sequence[ContextStrategy] = (),
+        counter: Counter | None = None,
+    ) -> Self:
+        """Return the parts for a model's name, a window in tokens, or a policy.
+
+        By default, the counter is the best one installed for the model, otherwise an estimate, and
+        the compactor needs no model: its summaries are short enough to be shown whole.
+
+        Raises:
+            ConfigError: the model's window is unknown.
+        """
+        policy = _policy_for(window)
+        if counter is None:
+            counter = tokens.for_model(window) if isinstance(window, str) else EstimateCounter()
+        if compactor is None:
+            compactor = Digest(max_tokens=_digest_tokens(policy), counter=counter)
+        return cls(policy, counter, compactor, strategies)
+
+    def view(self, state: Mapping[str, Any] | None) -> View:
+        """Return the View of a conversation, which goes on from a state if there is one."""
+        return View(
+            self.policy,
+            counter=self.counter,
+            compactor=self.compactor,
+            strategies=self.strategies,
+            state=state,
+        )
+
+
+def tools_as_one(schemas: Any) -> tuple[ToolDefinition, ...]:
+    """Return tools as a View measures them: as one, since a provider's own may have no name."""
+    parameters = {"type": "object", "tools": schemas}
+    return (ToolDefinition("tools", parameters=parameters),) if schemas else ()
+
+
+def log_notes(log: logging.Logger, prepared: Prepared) -> None:
+    """Log what went wrong with a request: whoever sends it may never look at its notes."""
+    for note in prepared.notes:
+        if note.kind in _LOGGED:
+            log.warning("%s: %s", _LOGGED[note.kind], note.text)
+
+
+def _policy_for(window: Policy | int | str) -> Policy:
+    if isinstance(window, Policy):
+        return window
+    if not isinstance(window, str):
+        return Policy(window)
+    known = limits.lookup(window)
+    if not known.known:
+        raise ConfigError(
+            "window",
+            window,
+            "a model whose context window is known",
+            suggest(window, limits.CONTEXT_LIMITS, "pass the window in tokens, such as 128_000"),
+        )
+    return Policy(known.context_window)
+
+
+def _digest_tokens(policy: Policy) -> int:
+    """Return how large a digest may be so that it is shown whole."""
+    limits_ = [policy.available_tokens] if policy.context_window else []
+    limits_ += [] if policy.max_tokens is None else [policy.max_tokens]
+    sizes = [
+        min(int(_DIGEST_SHARE * most), int(policy.summary_share * most) - _HEADING_TOKENS)
+        for most in limits_
+    ]
+    return min([_DIGEST_TOKENS, *(max(50, size) for size in sizes)])
