@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-import operator
 import threading
 from collections.abc import Mapping, Sequence
 from types import ModuleType, NoneType
@@ -12,6 +11,7 @@ from typing import Any
 import attrs
 
 from agentic._validate import suggest
+from agentic.bridges._lists import are_same
 from agentic.bridges._view_parts import ViewParts, log_notes, tools_as_one
 from agentic.bridges.dicts._items import ItemReader
 from agentic.bridges.dicts._requests import FORMS, Opened, RequestForm, describe_tools
@@ -289,5 +289,4 @@ def _check_list(items: object) -> None:
 
 def _same_or(messages: Sequence[Any], items: list[Any]) -> list[Any]:
     """Return the owner's list itself if it is sent unchanged."""
-    same = len(messages) == len(items) and all(map(operator.is_, messages, items))
-    return messages if same and isinstance(messages, list) else items
+    return messages if isinstance(messages, list) and are_same(messages, items) else items

@@ -8,7 +8,6 @@ soon as a middleware has the method.
 """
 
 import logging
-import operator
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any, Literal, NotRequired, Self
@@ -28,6 +27,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command
 
 from agentic._validate import is_whole
+from agentic.bridges._lists import are_same
 from agentic.bridges._view_parts import ViewParts, log_notes, tools_as_one
 from agentic.bridges.langchain._conversation import ConversationPool, LangchainConversation
 from agentic.bridges.langchain._messages import read_message
@@ -168,7 +168,7 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
         system, tools = request.system_message, tuple(request.tools)
         known = self._tools
         # An agent passes the same objects with every request, so they are described once.
-        if not _are_same(tools, known[0]):
+        if not are_same(tools, known[0]):
             self._tools = known = tools, _describe(tools)
         conversation.system_prompt = "" if system is None else read_message(system).content
         conversation.tools = known[1]
@@ -220,7 +220,7 @@ def _fitted(request: _Request, conversation: LangchainConversation, prepared: Pr
     log_notes(_log, prepared)
     written = conversation.write(prepared.messages, request.system_message)
     changes: dict[str, Any] = {}
-    if not _are_same(written.items, request.messages):
+    if not are_same(written.items, request.messages):
         changes["messages"] = written.items
     if written.system is not request.system_message:
         changes["system_message"] = written.system
@@ -233,10 +233,6 @@ def _with_state(
     # Stored with the reply: a checkpoint holds the messages and the state of one moment.
     update = {_KEY: conversation.state()}
     return ExtendedModelResponse(model_response=response, command=Command(update=update))
-
-
-def _are_same(some: Sequence[Any], others: Sequence[Any]) -> bool:
-    return len(some) == len(others) and all(map(operator.is_, some, others))
 
 
 def _is_overflow(error: Exception) -> bool:

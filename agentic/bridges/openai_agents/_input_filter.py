@@ -7,14 +7,13 @@ start with (a rewind, a fork).
 """
 
 import dataclasses
-import itertools
-import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from agentic._validate import whole
+from agentic.bridges._lists import are_same, find_continued, find_nearest
 from agentic.bridges._versions import require
 from agentic.bridges.dicts import Conversation
 from agentic.context.budget import Compactor, Policy
@@ -85,8 +84,9 @@ class InputFilter:
         # A copy, which the list of the next request is compared with.
         conversation = self._follow(list(given.input))
         fitting = (await conversation.fit_request_async(request))["input"]
-        same = len(fitting) == len(given.input) and all(map(operator.is_, fitting, given.input))
-        return given if same else dataclasses.replace(given, input=fitting)
+        if are_same(fitting, given.input):
+            return given
+        return dataclasses.replace(given, input=fitting)
 
     def _follow(self, items: list[Any]) -> Conversation:
         """Return the conversation that a list continues, or a new one.
@@ -94,22 +94,18 @@ class InputFilter:
         Nothing waits between finding a conversation and noting the list, so two lists that differ
         never get the same one, however many calls run at once.
         """
-        begun = [one for one in self._followed if _begins(items, one.items)]
-        found = max(begun, key=lambda one: len(one.items), default=None)
-        if found is None:
-            found = _Followed(self._new_conversation(self._nearest(items)), items)
+        lists = [one.items for one in self._followed]
+        at = find_continued(items, lists)
+        if at is None:
+            near = find_nearest(items, lists)
+            origin = None if near is None else self._followed[near].conversation
+            found = _Followed(self._new_conversation(origin), items)
         else:
-            self._followed.remove(found)
+            found = self._followed.pop(at)
             found.items = items
         self._followed.append(found)
         del self._followed[: -self.max_conversations]
         return found.conversation
-
-    def _nearest(self, items: list[Any]) -> Conversation | None:
-        """Return the conversation that has the longest start in common with a list."""
-        shared = [_count_shared(items, one.items) for one in self._followed]
-        most = max(shared, default=0)
-        return self._followed[shared.index(most)].conversation if most else None
 
     def _new_conversation(self, origin: Conversation | None) -> Conversation:
         # A summary in the state is used only if it covers the start of the new list.
@@ -121,18 +117,6 @@ class InputFilter:
             counter=self.counter,
             state=None if origin is None else origin.state(),
         )
-
-
-def _begins(items: list[Any], start: list[Any]) -> bool:
-    # The last items differ most, and the whole comparison takes a millisecond for 2,000 items.
-    if not 0 < len(start) <= len(items) or items[len(start) - 1] != start[-1]:
-        return False
-    return items[: len(start)] == start
-
-
-def _count_shared(items: list[Any], others: list[Any]) -> int:
-    same = map(operator.eq, items, others)
-    return sum(1 for _ in itertools.takewhile(bool, same))
 
 
 def _describe_tools(agent: "Agent[Any]") -> list[dict[str, Any]]:

@@ -1,12 +1,13 @@
 """A request's body as JSON text, of which only what has changed is written anew."""
 
 import json
-import operator
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
+
+from agentic.bridges._lists import are_same
 
 __all__ = ["ListText", "RequestBody"]
 
@@ -128,7 +129,7 @@ def _is_same(value: Any, before: Any) -> bool:
     """Return whether a value is the same object, or a list of the same objects."""
     if not (isinstance(value, list) and isinstance(before, list)):
         return value is before
-    return len(value) == len(before) and all(map(operator.is_, value, before))
+    return are_same(value, before)
 
 
 def _decode_list(

@@ -7,15 +7,14 @@ message to message, is no part of an item's hash, nor is the form that a text ta
 import hashlib
 import json
 import logging
-import operator
 from collections.abc import Callable, Mapping, Sequence
-from itertools import takewhile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import attrs
 
+from agentic.bridges._lists import find_continued, find_nearest
 from agentic.bridges.dicts import Conversation
 from agentic.bridges.proxy._body import ListText
 from agentic.bridges.proxy._folder import StateFolder
@@ -108,14 +107,15 @@ class ProxyPool:
         """
         others = [one for one in self._pooled if one.owner == owner and one.wire is wire]
         hashes = _hash_items(items, others)
-        begun = [
-            one for one in others if not one.is_busy and one.hashes == hashes[: len(one.hashes)]
-        ]
-        found = max(reversed(begun), key=lambda one: len(one.hashes), default=None)
-        if found is None:
-            conversation = self.make(wire, _nearest_state(others, hashes))
-            found = PooledConversation(owner, wire, conversation, hashes, size, items)
+        idle = [one for one in others if not one.is_busy]
+        at = find_continued(hashes, [one.hashes for one in idle])
+        if at is None:
+            # A View uses the summary in a state only if it covers the start of its own list.
+            near = find_nearest(hashes, [one.hashes for one in others])
+            state = None if near is None else others[near].conversation.state()
+            found = PooledConversation(owner, wire, self.make(wire, state), hashes, size, items)
         else:
+            found = idle[at]
             self._pooled.remove(found)
             found.hashes, found.size, found.items, found.is_busy = hashes, size, items, True
         self._pooled.append(found)
@@ -154,22 +154,6 @@ class ProxyPool:
             count, size = count - 1, size - one.size
             if self.folder is not None and one.saved is not None:
                 self.folder.forget(one.saved)
-
-
-def _nearest_state(
-    others: Sequence[PooledConversation], hashes: Sequence[bytes]
-) -> Mapping[str, Any] | None:
-    """Return the state of the conversation that shares most items with a list.
-
-    A View uses the summary in a state only if it covers the start of its own list.
-    """
-    shared = [_count_shared(hashes, one.hashes) for one in others]
-    most = max(shared, default=0)
-    return others[shared.index(most)].conversation.state() if most else None
-
-
-def _count_shared(hashes: Sequence[bytes], others: Sequence[bytes]) -> int:
-    return sum(1 for _ in takewhile(bool, map(operator.eq, hashes, others)))
 
 
 def _hash_items(items: list[Any], others: Sequence[PooledConversation]) -> list[bytes]:

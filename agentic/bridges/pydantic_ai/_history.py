@@ -4,6 +4,7 @@ Only new messages are read. A message that is sent as it was read is the framewo
 """
 
 import operator
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,6 +18,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
+from agentic.bridges._lists import are_same
 from agentic.bridges.pydantic_ai._read import Reading, ours, read
 from agentic.bridges.pydantic_ai._write import edit_parts, write
 from agentic.messages import Message
@@ -51,10 +53,9 @@ class _KnownMessage:
         """Return whether a message is this one, and is unchanged."""
         if given is not self.given:
             return False
-        parts = given.parts
-        if len(parts) != len(self.parts) or not all(map(operator.is_, parts, self.parts)):
+        if not are_same(given.parts, self.parts):
             return False
-        return not deeply or all(map(operator.eq, map(vars, parts), self.fields))
+        return not deeply or all(map(operator.eq, map(vars, given.parts), self.fields))
 
 
 @attrs.define(eq=False)
@@ -103,10 +104,7 @@ class History:
 
     def unit_of(self, position: int) -> int:
         """Return the position of the framework's message that holds the message at a position."""
-        at = len(self._units) - 1
-        while at and self._units[at].first > position:
-            at -= 1
-        return at
+        return bisect_right(self._units, position, key=operator.attrgetter("first")) - 1
 
     def write(self, sent: list[Message]) -> list[ModelMessage]:
         """Return the framework's messages for a view of the messages."""
@@ -117,7 +115,7 @@ class History:
         last: int | None = -1
         for unit, stretch in self._stretches(sent):
             place = None if unit is None else unit.place
-            if unit is not None and _are_same(stretch, unit.messages):
+            if unit is not None and are_same(stretch, unit.messages):
                 made = unit.given
             else:
                 key = tuple(map(id, stretch))
@@ -240,7 +238,3 @@ def _asks(written: list[ModelMessage]) -> bool:
         for part in written[-1].parts
         if isinstance(written[-1], ModelRequest)
     )
-
-
-def _are_same(some: Sequence[Message], others: Sequence[Message]) -> bool:
-    return len(some) == len(others) and all(map(operator.is_, some, others))
