@@ -9,7 +9,15 @@ import attrs
 import pytest
 
 from agentic.messages import Media, Message, ToolCall, ToolResult, from_plain, to_plain
-from agentic.providers import anthropic, bedrock, gemini, ollama, openai_chat, openai_responses
+from agentic.providers import (
+    anthropic,
+    bedrock,
+    cohere,
+    gemini,
+    ollama,
+    openai_chat,
+    openai_responses,
+)
 
 ADAPTERS = [openai_chat, openai_responses, anthropic, gemini, bedrock, ollama]
 EVERY = pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.NAME)
@@ -148,3 +156,24 @@ def test_an_edit_of_media_is_sent(adapter: ModuleType) -> None:
     ]
 
     assert _encoded(CAT) not in json.dumps(adapter.encode(edited))
+
+
+@pytest.mark.parametrize("adapter", [openai_chat, cohere, openai_responses])
+@pytest.mark.parametrize(
+    ("url", "media_type", "data"),
+    [
+        ("data:image/svg+xml,%3Csvg%3E", "image/svg+xml", b"<svg>"),
+        ("data:image/png;base64,YW\nJj", "image/png", b"abc"),
+        ("data:image/png;base64,", "image/png", b""),
+        ("data:image/png;base64,?", "image/png", b""),
+    ],
+)
+def test_data_urls_are_read(adapter: ModuleType, url: str, media_type: str, data: bytes) -> None:
+    """In both of their forms: most are base64, others are percent-encoded."""
+    part: Any = {"type": "image_url", "image_url": {"url": url}}
+    if adapter is openai_responses:
+        part = {"type": "input_image", "image_url": url}
+
+    (message,) = adapter.decode([{"role": "user", "content": [part]}])
+
+    assert [(media.media_type, media.data) for media in message.media] == [(media_type, data)]

@@ -9,8 +9,6 @@ before and after it. `{"system": ...}` is a string or blocks from the request's 
 The block types: https://platform.claude.com/docs/en/api/messages/create (2026-11).
 """
 
-import base64
-import binascii
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -20,6 +18,7 @@ import attrs
 from agentic.messages import Media, Message, ProviderPayload, Role, ToolError, ToolResult
 from agentic.providers.kit import Decoded, at, items_at, plain, text_at
 from agentic.providers.kit._ids import KnownIds
+from agentic.providers.kit._media import from_base64
 from agentic.providers.kit._messages import (
     decoded_call,
     decoded_message,
@@ -287,14 +286,7 @@ def _media_of(block: Any) -> Media | None:
     file_id = text_at(source, "file_id")
     return Media(
         text_at(source, "media_type") or _TYPES[kind],
-        _decoded(text_at(source, "data")),
+        from_base64(text_at(source, "data")) or b"",
         text_at(source, "url"),
         extra={"file_id": file_id} if file_id else {},
     )
-
-
-def _decoded(data: str) -> bytes:
-    try:
-        return base64.b64decode(data)
-    except (binascii.Error, ValueError):
-        return b""

@@ -10,7 +10,6 @@ the role `system`, which newer models support:
 https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages (2026-11).
 """
 
-import base64
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,7 +41,8 @@ from agentic.providers.kit import (
     replace_surrogates,
     text_at,
 )
-from agentic.providers.kit._messages import payload_facts, text_with_media
+from agentic.providers.kit._media import text_with_media, to_base64
+from agentic.providers.kit._messages import payload_facts
 from agentic.tools import ToolDefinition
 
 if TYPE_CHECKING:
@@ -277,7 +277,7 @@ def _source(media: Media) -> dict[str, Any] | None:
     if isinstance(file_id, str) and file_id:
         return {"type": "file", "file_id": file_id}
     if media.data and media.media_type in _IMAGES | {"application/pdf"}:
-        data = base64.b64encode(media.data).decode("ascii")
+        data = to_base64(media.data)
         return {"type": "base64", "media_type": media.media_type, "data": data}
     # The one document type whose source holds text instead of base64.
     if media.data and media.media_type == "text/plain":

@@ -30,7 +30,8 @@ from agentic.providers.kit import (
     text_at,
 )
 from agentic.providers.kit._json import UNPARSED
-from agentic.providers.kit._messages import payload_facts, text_with_media
+from agentic.providers.kit._media import text_with_media
+from agentic.providers.kit._messages import payload_facts
 from agentic.tools import ToolDefinition
 
 if TYPE_CHECKING:

@@ -4,15 +4,15 @@ On the wire and in a payload, bytes are base64 text. boto3 expects `bytes`, whic
 It would encode a base64 text again, without raising an error.
 """
 
-import base64
 import json
 from collections.abc import Iterator, Mapping
 from operator import is_
 from typing import Any
 
 from agentic.providers.kit import at, plain
+from agentic.providers.kit._media import from_base64, to_base64
 
-__all__ = ["as_json", "for_boto3", "from_base64", "input_text", "is_deep", "to_base64"]
+__all__ = ["as_json", "for_boto3", "input_text", "is_deep"]
 
 _DEEPEST = 100
 """The maximum nesting of arguments that this package and boto3 walk through. Python allows 1,000
@@ -127,27 +127,6 @@ def _without_bytes(data: Any) -> Any:
         values = list(map(_without_bytes, data))
         return data if all(map(is_, values, data)) else values
     return data
-
-
-def to_base64(data: bytes) -> str:
-    """Encode bytes as base64 text, as on the wire.
-
-    >>> to_base64(b"abc")
-    'YWJj'
-    """
-    return base64.b64encode(data).decode("ascii")
-
-
-def from_base64(text: str) -> bytes | None:
-    """Decode base64 text from the wire; return None if it is invalid.
-
-    >>> from_base64("YWJj"), from_base64("?")
-    (b'abc', None)
-    """
-    try:
-        return base64.b64decode(text, validate=True)
-    except ValueError:
-        return None
 
 
 def _message(message: Any) -> Any:

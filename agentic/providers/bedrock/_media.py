@@ -7,8 +7,8 @@ from typing import Any
 import attrs
 
 from agentic.messages import Media
-from agentic.providers.bedrock._json import from_base64, to_base64
 from agentic.providers.kit import at, items_at, text_at
+from agentic.providers.kit._media import from_base64, to_base64
 
 __all__ = ["DocumentNames", "encode_media", "is_sound", "read_media"]
 

@@ -5,8 +5,6 @@ The roles and parts are those of https://docs.cohere.com/reference/chat (2026-11
 a user's parts are text and image_url, a tool's are text and document.
 """
 
-import base64
-import binascii
 import json
 import mimetypes
 from collections.abc import Mapping, Sequence
@@ -14,6 +12,7 @@ from typing import Any
 
 from agentic.messages import Media, Message, Role, ToolCall
 from agentic.providers.kit import Decoded, at, items_at, plain, text_at
+from agentic.providers.kit._media import image_part, part_as_it_came, read_data_url
 from agentic.providers.kit._messages import (
     decoded_call,
     decoded_message,
@@ -28,7 +27,7 @@ __all__ = [
     "decode",
     "decode_message",
     "decode_request",
-    "image_part",
+    "part_of",
 ]
 
 NAME = "cohere"
@@ -132,34 +131,15 @@ def _images(content: Any) -> list[Media]:
 def _image(part: dict[str, Any]) -> Media:
     extra = {NAME: part}
     url = text_at(part, "image_url", "url") or text_at(part, "image_url")
-    if not url.startswith("data:"):
-        kind = mimetypes.guess_type(url.partition("?")[0])[0] or "image/*"
-        return Media(kind, url=url, extra=extra)
-    head, _, body = url.partition(",")
-    kind = head.removeprefix("data:").partition(";")[0] or "image/*"
-    try:
-        return Media(kind, base64.b64decode(body), extra=extra)
-    except (binascii.Error, ValueError):
-        return Media(kind, extra=extra)
+    if found := read_data_url(url):
+        return Media(found[0] or "image/*", found[1] or b"", extra=extra)
+    kind = mimetypes.guess_type(url.partition("?")[0])[0] or "image/*"
+    return Media(kind, url=url, extra=extra)
 
 
-def image_part(media: Media) -> dict[str, Any] | None:
+def part_of(media: Media) -> dict[str, Any] | None:
     """Return the content part for an image; None for media that the wire has no part for.
 
     If the image came from a part, that part is returned, with its `detail`.
-
-    >>> image_part(Media("image/png", url="https://example.com/a.png"))
-    {'type': 'image_url', 'image_url': {'url': 'https://example.com/a.png'}}
-    >>> image_part(Media("application/pdf", b"%PDF")) is None
-    True
     """
-    part = media.extra.get(NAME)
-    if isinstance(part, dict):
-        read = _image(part)
-        # An edited copy still has the part that its original came from.
-        if (read.media_type, read.data, read.url) == (media.media_type, media.data, media.url):
-            return part
-    if not media.media_type.startswith("image/") or not (media.data or media.url):
-        return None
-    inline = f"data:{media.media_type};base64,{base64.b64encode(media.data).decode('ascii')}"
-    return {"type": "image_url", "image_url": {"url": inline if media.data else media.url}}
+    return part_as_it_came(media, NAME, _image) or image_part(media)

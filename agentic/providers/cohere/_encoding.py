@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agentic.messages import Media, Message, ToolCall, close_open_rounds, split_rounds
-from agentic.providers.cohere._decoding import NAME, decode_message, image_part
+from agentic.providers.cohere._decoding import NAME, decode_message, part_of
 from agentic.providers.kit import (
     NameRule,
     arguments_as_text,
@@ -15,14 +15,8 @@ from agentic.providers.kit import (
     replace_surrogates,
     text_at,
 )
-from agentic.providers.kit._messages import (
-    is_untouched,
-    join_runs,
-    media_note,
-    merge_replies,
-    results_with_content,
-    text_with_media,
-)
+from agentic.providers.kit._media import results_with_content, text_with_media, text_with_notes
+from agentic.providers.kit._messages import is_untouched, join_runs, merge_replies
 from agentic.tools import ToolDefinition
 
 if TYPE_CHECKING:
@@ -132,10 +126,8 @@ def _has_unclear_ids(message: Message) -> bool:
 def _written(message: Message) -> Iterator[dict[str, Any]]:
     """Write a message from its fields."""
     if message.role == "tool":
-        results = results_with_content(message)
-        for result in results:
-            media = (*result.media, *(message.media if result is results[-1] else ()))
-            text = "\n".join([result.text] * bool(result.text) + [*map(media_note, media)])
+        for result in results_with_content(message):
+            text = text_with_notes(result.text, result.media)
             yield {"role": "tool", "tool_call_id": result.call_id, "content": text}
     elif message.role == "assistant":
         text = text_with_media(message)
@@ -160,9 +152,8 @@ def _call(call: ToolCall) -> dict[str, Any]:
 
 def _content(text: str, media: Sequence[Media]) -> Any:
     """Return the text, or a list of parts if there are images."""
-    parts = [(each, image_part(each)) for each in media]
-    notes = [media_note(each) for each, part in parts if part is None]
-    text = "\n".join([text] * bool(text) + notes)
+    parts = [(each, part_of(each)) for each in media]
+    text = text_with_notes(text, [each for each, part in parts if part is None])
     images = [part for _, part in parts if part is not None]
     if not images:
         return text

@@ -16,8 +16,6 @@ data, and is therefore the same each time. It is never sent: a call that came wi
 back without one.
 """
 
-import base64
-import binascii
 import hashlib
 import json
 import re
@@ -30,6 +28,7 @@ from agentic.messages import Media, Message, ProviderPayload, Role, ToolCall, To
 from agentic.providers.gemini._fields import (
     ANSWERS,
     CALLS,
+    TO_STANDARD,
     WITH_MEDIA,
     content_of,
     contents_of,
@@ -42,6 +41,7 @@ from agentic.providers.gemini._fields import (
     text_of,
 )
 from agentic.providers.kit import Decoded, plain
+from agentic.providers.kit._media import from_base64
 from agentic.providers.kit._messages import (
     decoded_call,
     decoded_message,
@@ -342,10 +342,7 @@ def _read_media(parts: list[Any]) -> list[Media]:
 
 def _bytes(text: str) -> bytes:
     """Decode base64 in either alphabet; return no bytes if it is invalid, such as redacted data."""
-    try:
-        return base64.b64decode(text.translate(str.maketrans("-_", "+/")), validate=True)
-    except (binascii.Error, ValueError):
-        return b""
+    return from_base64(text.translate(TO_STANDARD)) or b""
 
 
 def is_made_up(call_id: str) -> bool:

@@ -49,7 +49,8 @@ from agentic.providers.gemini._parts import (
     user_parts,
 )
 from agentic.providers.kit import native_payload, replace_surrogates
-from agentic.providers.kit._messages import is_untouched, text_with_media
+from agentic.providers.kit._media import text_with_media
+from agentic.providers.kit._messages import is_untouched
 from agentic.tools import ToolDefinition
 
 if TYPE_CHECKING:

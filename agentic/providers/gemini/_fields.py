@@ -15,6 +15,7 @@ from agentic.providers.kit import plain, text_at
 __all__ = [
     "ANSWERS",
     "CALLS",
+    "TO_STANDARD",
     "WITH_MEDIA",
     "content_of",
     "contents_of",
@@ -33,7 +34,8 @@ ANSWERS = frozenset({"functionResponse", "function_response"})
 WITH_MEDIA = frozenset({"inlineData", "inline_data", "fileData", "file_data"})
 """`CALLS`, `ANSWERS` and `WITH_MEDIA` are the keys of parts that are calls, that are results, and
 that are media."""
-_TO_STANDARD = str.maketrans("-_", "+/")
+TO_STANDARD = str.maketrans("-_", "+/")
+"""Translates base64 of the URL-safe alphabet to the standard one."""
 
 
 @functools.cache
@@ -171,4 +173,4 @@ def _restore_bytes(content: Any) -> None:
             spelled = text_of(holder, name)
             if spelled:
                 # In place: the data has just been dumped from an SDK object, so nobody else has it.
-                holder[name] = spelled.translate(_TO_STANDARD)
+                holder[name] = spelled.translate(TO_STANDARD)

@@ -1,13 +1,12 @@
 """The parts of a content, each written from the typed fields of a message."""
 
-import base64
 import re
 from collections.abc import Sequence
 from typing import Any
 
 from agentic.messages import Media, Message, ToolCall, ToolResult
 from agentic.providers.kit import NameRule, arguments_as_object, replace_surrogates
-from agentic.providers.kit._messages import media_note
+from agentic.providers.kit._media import media_note, to_base64
 
 __all__ = [
     "TOOL_NAMES",
@@ -23,7 +22,7 @@ TOOL_NAMES = NameRule(re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}"), 128)
 _EMPTY = "(empty message)"
 """The text sent for an empty user message: a content needs at least one part."""
 
-_UNSIGNED = base64.b64encode(b"skip_thought_signature_validator").decode("ascii")
+_UNSIGNED = to_base64(b"skip_thought_signature_validator")
 """The signature for a call that has none or lost its own in an edit.
 
 Gemini 3 rejects a turn whose first call is unsigned. This value is documented for history from
@@ -62,7 +61,7 @@ def media_parts(media: Sequence[Media]) -> list[dict[str, Any]]:
 def _media_part(media: Media) -> dict[str, Any]:
     kind = {"mimeType": media.media_type or "application/octet-stream"}
     if media.data:
-        return {"inlineData": {**kind, "data": base64.b64encode(media.data).decode("ascii")}}
+        return {"inlineData": {**kind, "data": to_base64(media.data)}}
     # A data URL is not a file that Google could fetch.
     scheme, _, data = media.url.partition(";base64,")
     if data and scheme.startswith("data:"):

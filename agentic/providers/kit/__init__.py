@@ -25,11 +25,11 @@ from agentic.providers.kit._json import (
     text_at,
 )
 from agentic.providers.kit._json import parse_object as parse_object
+from agentic.providers.kit._media import media_note as media_note
+from agentic.providers.kit._media import results_with_content as results_with_content
+from agentic.providers.kit._media import text_with_media as text_with_media
 from agentic.providers.kit._messages import Decoded as Decoded
-from agentic.providers.kit._messages import media_note as media_note
 from agentic.providers.kit._messages import merge_consecutive, native_payload
-from agentic.providers.kit._messages import results_with_content as results_with_content
-from agentic.providers.kit._messages import text_with_media as text_with_media
 
 __all__ = [
     "NameRule",

@@ -2,8 +2,7 @@
 
 The original items hold what the typed fields cannot: thinking signatures, the provider's ids, and
 unknown fields. They may be sent back only while they still say the same as the message. If messages
-of one role may not follow each other, they are joined. Content for which the wire format has no
-field is sent as text, so nothing is dropped silently.
+of one role may not follow each other, they are joined.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -11,7 +10,7 @@ from typing import Any, TypeVar
 
 import attrs
 
-from agentic.messages import Media, Message, ToolResult, from_plain, split_rounds, to_plain
+from agentic.messages import Media, Message, from_plain, split_rounds, to_plain
 from agentic.messages._decoding import (
     decoded_call,
     decoded_message,
@@ -31,13 +30,10 @@ __all__ = [
     "encodable",
     "is_untouched",
     "join_runs",
-    "media_note",
     "merge_consecutive",
     "merge_replies",
     "native_payload",
     "payload_facts",
-    "results_with_content",
-    "text_with_media",
 ]
 
 _Item = TypeVar("_Item")
@@ -121,6 +117,7 @@ def merge_consecutive(
     Wire formats that expect all results of a turn in one message do not allow consecutive tool
     messages, which is how other providers write them.
 
+    >>> from agentic.messages import ToolResult
     >>> def merge(first: Message, second: Message) -> Message | None:
     ...     if not (first.role == second.role == "tool"):
     ...         return None
@@ -137,39 +134,6 @@ def merge_consecutive(
         else:
             merged[-1] = together
     return merged
-
-
-def media_note(media: Media) -> str:
-    """Return a text that names media that cannot be sent.
-
-    >>> media_note(Media("image/png", url="https://example.com/a.png"))
-    '[image/png: https://example.com/a.png]'
-    """
-    return f"[{media.media_type}{': ' + media.url if media.url else ''}]"
-
-
-def text_with_media(message: Message) -> str:
-    """Return a message's text, followed by the names of its media.
-
-    >>> text_with_media(Message("assistant", media=[Media("image/png")]))
-    '[image/png]'
-    """
-    return "\n".join([message.content] * bool(message.content) + [*map(media_note, message.media)])
-
-
-def results_with_content(message: Message) -> tuple[ToolResult, ...]:
-    r"""Return a tool message's results, with the message's own text appended to the last one.
-
-    >>> spoken = Message("tool", "Mind the gap.", tool_results=[ToolResult("c1", output="train")])
-    >>> results_with_content(spoken)[0].text
-    'train\nMind the gap.'
-    """
-    results = message.tool_results
-    if not (results and message.content):
-        return results
-    # As a part of the notice it comes last, even behind the message of an error.
-    notice = "\n".join(filter(None, (results[-1].notice, message.content)))
-    return (*results[:-1], attrs.evolve(results[-1], notice=notice))
 
 
 def encodable(message: Message) -> Message:

@@ -5,8 +5,6 @@ A message is an object with a role, a text, and where they apply `thinking`, `im
 (https://github.com/ollama/ollama/blob/main/docs/api.md#generate-a-chat-completion, 2026-11).
 """
 
-import base64
-import binascii
 import hashlib
 import json
 import re
@@ -28,7 +26,6 @@ from agentic.providers.kit import (
     arguments_as_object,
     at,
     items_at,
-    media_note,
     native_payload,
     number_ids,
     plain,
@@ -37,6 +34,7 @@ from agentic.providers.kit import (
     text_at,
     text_with_media,
 )
+from agentic.providers.kit._media import from_base64, text_with_notes, to_base64
 from agentic.providers.kit._messages import (
     decoded_call,
     decoded_message,
@@ -192,9 +190,8 @@ def _read_call(call_id: str, call: Any) -> ToolCall:
 
 
 def _image(data: Any) -> Media:
-    try:
-        found = base64.b64decode(data, validate=True)
-    except (TypeError, ValueError, binascii.Error):
+    found = from_base64(data) if isinstance(data, str) else None
+    if found is None:
         return Media("image/png")
     kinds = (kind for magic, kind in _MAGIC.items() if found.startswith(magic))
     return Media(next(kinds, "image/png"), found)
@@ -249,17 +246,15 @@ def _write_results(message: Message) -> list[dict[str, Any]]:
 
     A result without an id is known by its position, so these are in the order of their calls.
     """
-    results = sorted(results_with_content(message), key=_place)
-    beside = [()] * (len(results) - 1) + [message.media] * bool(results)
     return [
         {
             "role": "tool",
             "tool_name": result.name,
             **_sent_id("tool_call_id", result.call_id),
             # The wire has no mark for an error: its text says that it is one.
-            **_content(result.text, (*result.media, *media)),
+            **_content(result.text, result.media),
         }
-        for result, media in zip(results, beside, strict=True)
+        for result in sorted(results_with_content(message), key=_place)
     ]
 
 
@@ -278,13 +273,13 @@ def _content(text: str, media: Iterable[Media]) -> dict[str, Any]:
 
     A URL is not accepted as an image: https://github.com/BerriAI/litellm/issues/30313.
     """
-    images, notes = [], []
+    images, others = [], []
     for part in media:
         if part.data and part.media_type.startswith("image/"):
-            images.append(base64.b64encode(part.data).decode())
+            images.append(to_base64(part.data))
         else:
-            notes.append(media_note(part))
-    content = {"content": "\n".join(filter(None, (text, *notes)))}
+            others.append(part)
+    content = {"content": text_with_notes(text, others)}
     return {**content, "images": images} if images else content
 
 

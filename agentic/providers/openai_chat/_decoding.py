@@ -5,8 +5,6 @@ https://platform.openai.com/docs/api-reference/chat/create (2026-11). Mistral ad
 and `thinking` (https://docs.mistral.ai/capabilities/reasoning/).
 """
 
-import base64
-import binascii
 import json
 import mimetypes
 from collections.abc import Mapping, Sequence
@@ -14,6 +12,14 @@ from typing import Any
 
 from agentic.messages import Media, Message, ProviderPayload, Role, ToolCall
 from agentic.providers.kit import Decoded, at, items_at, plain, text_at
+from agentic.providers.kit._media import (
+    data_url,
+    from_base64,
+    image_part,
+    part_as_it_came,
+    read_data_url,
+    to_base64,
+)
 from agentic.providers.kit._messages import (
     decoded_call,
     decoded_message,
@@ -207,12 +213,10 @@ def _media(part: dict[str, Any]) -> Media:
     audio = part.get("input_audio")
     if isinstance(audio, dict):
         kind = f"audio/{text_at(audio, 'format') or 'wav'}"
-        return Media(kind, _decoded(text_at(audio, "data")), extra=extra)
+        return Media(kind, from_base64(text_at(audio, "data")) or b"", extra=extra)
     url = _address(part)
-    if url.startswith("data:"):
-        head, _, body = url.partition(",")
-        kind = head.removeprefix("data:").partition(";")[0] or _UNKNOWN
-        return Media(kind, _decoded(body), extra=extra)
+    if found := read_data_url(url):
+        return Media(found[0] or _UNKNOWN, found[1] or b"", extra=extra)
     # A signed address ends with its query, not with the extension of the file.
     kind = mimetypes.guess_type(url.partition("?")[0])[0] or _KINDS.get(text_at(part, "type"), "")
     return Media(kind or _UNKNOWN, url=url, extra=extra)
@@ -226,13 +230,6 @@ def _address(part: dict[str, Any]) -> str:
     return text_at(part, "file", "file_data")
 
 
-def _decoded(text: str) -> bytes:
-    try:
-        return base64.b64decode(text)
-    except (binascii.Error, ValueError):
-        return b""
-
-
 def part_of(media: Media) -> dict[str, Any] | None:
     """Return the content part for some media; None if the wire format has none for it.
 
@@ -243,19 +240,12 @@ def part_of(media: Media) -> dict[str, Any] | None:
     >>> part_of(Media("video/mp4", url="https://example.com/a.mp4")) is None
     True
     """
-    part = media.extra.get(NAME)
-    if isinstance(part, dict):
-        read = _media(part)
-        # An edited copy still has the part that its original came from.
-        if (read.media_type, read.data, read.url) == (media.media_type, media.data, media.url):
-            return part
-    body = base64.b64encode(media.data).decode("ascii")
+    if part := part_as_it_came(media, NAME, _media):
+        return part
     if media.data and media.media_type in _AUDIO_FORMATS:
-        audio = {"data": body, "format": _AUDIO_FORMATS[media.media_type]}
+        audio = {"data": to_base64(media.data), "format": _AUDIO_FORMATS[media.media_type]}
         return {"type": "input_audio", "input_audio": audio}
-    inline = f"data:{media.media_type};base64,{body}"
-    if media.media_type.startswith("image/") and (media.data or media.url):
-        return {"type": "image_url", "image_url": {"url": inline if media.data else media.url}}
     if media.data and media.media_type == "application/pdf":
-        return {"type": "file", "file": {"filename": "document.pdf", "file_data": inline}}
-    return None
+        file = {"filename": "document.pdf", "file_data": data_url(media)}
+        return {"type": "file", "file": file}
+    return image_part(media)

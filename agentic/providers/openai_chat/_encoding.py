@@ -24,11 +24,8 @@ from agentic.providers.kit import (
     replace_surrogates,
     text_at,
 )
-from agentic.providers.kit._messages import (
-    is_untouched,
-    media_note,
-    results_with_content,
-)
+from agentic.providers.kit._media import results_with_content, text_with_notes
+from agentic.providers.kit._messages import is_untouched
 from agentic.providers.openai_chat._decoding import NAME, decode_message, legacy_of, part_of
 from agentic.tools import ToolDefinition
 
@@ -339,10 +336,10 @@ def _own_reasoning(message: Message) -> dict[str, Any]:
 
 def _content(text: str, media: Sequence[Media], role: str) -> Any:
     """Return the text, or a list of parts if there are media that the role may send."""
-    parts = [part_of(each) if role == "user" else None for each in media]
-    notes = [media_note(each) for each, part in zip(media, parts, strict=True) if part is None]
-    text = replace_surrogates("\n".join([text] * bool(text) + notes))
-    sent = [part for part in parts if part is not None]
+    parts = [(each, part_of(each) if role == "user" else None) for each in media]
+    notes = text_with_notes(text, [each for each, part in parts if part is None])
+    text = replace_surrogates(notes)
+    sent = [part for _, part in parts if part is not None]
     if not sent:
         return text
     return [{"type": "text", "text": text}, *sent] if text else sent

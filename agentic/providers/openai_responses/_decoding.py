@@ -4,8 +4,6 @@ Consecutive items produced by the model are one assistant message, and consecuti
 tool message. Any other item is a separate message. Every message keeps its items in `native`.
 """
 
-import base64
-import binascii
 import mimetypes
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -17,6 +15,7 @@ from agentic.errors import ConfigError
 from agentic.messages import Media, Message, ProviderPayload, Role, ToolError, ToolResult
 from agentic.providers.kit import Decoded, at, items_at, plain, text_at
 from agentic.providers.kit._ids import KnownIds
+from agentic.providers.kit._media import read_data_url
 from agentic.providers.kit._messages import decoded_message, decoded_native, decoded_result
 from agentic.providers.openai_responses._items import (
     ANSWERS,
@@ -290,14 +289,11 @@ def _medium(part: Any) -> Media | None:
 
 
 def _at_address(address: str, fallback: str) -> Media:
-    head, comma, body = address.partition(",")
-    if not comma or not head.startswith("data:"):
+    found = read_data_url(address)
+    if found is None:
         return Media(_guess(address.partition("?")[0]) or fallback, url=address)
-    media_type = head.removeprefix("data:").partition(";")[0] or fallback
-    try:
-        return Media(media_type, base64.b64decode(body, validate=True))
-    except (binascii.Error, ValueError):
-        return Media(media_type, url=address)
+    media_type, data = found
+    return Media(media_type or fallback, data or b"", address if data is None else "")
 
 
 def _guess(name: str) -> str | None:

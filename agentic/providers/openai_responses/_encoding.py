@@ -38,7 +38,8 @@ from agentic.providers.kit import (
     replace_surrogates,
     text_at,
 )
-from agentic.providers.kit._messages import join_runs, merge_replies, payload_facts, text_with_media
+from agentic.providers.kit._media import text_with_media
+from agentic.providers.kit._messages import join_runs, merge_replies, payload_facts
 from agentic.providers.openai_responses._decoding import NAME, UNSEEN_CALLS, kept_items, message_of
 from agentic.providers.openai_responses._items import (
     ANSWERS,

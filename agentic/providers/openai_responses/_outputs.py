@@ -5,17 +5,16 @@ data URL. This API does not accept audio input (types/responses/response_input_c
 https://github.com/openai/openai-python), so a text says that audio was left out.
 """
 
-import base64
 import mimetypes
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
 
 from agentic.messages import Media, Message, ToolResult
 from agentic.providers.kit import at, text_at
-from agentic.providers.kit._messages import media_note, results_with_content
+from agentic.providers.kit._media import data_url, results_with_content, text_with_notes
 from agentic.providers.openai_responses._items import (
     ANSWERS,
     answered_id,
@@ -26,8 +25,6 @@ from agentic.providers.openai_responses._items import (
 )
 
 __all__ = ["OpenCalls", "answer", "can_answer", "parts_of", "written_calls"]
-
-_Media = tuple[Media, ...]
 
 
 @attrs.define
@@ -73,75 +70,70 @@ def can_answer(items: list[Any], answers: list[Message]) -> bool:
     """
     asking = {call_id_of(item) for item in items if type_of(item) == "computer_call"}
     return all(
-        not result.text and _is_screenshot(media)
+        not result.text and _is_screenshot(result.media)
         for message in answers
-        for result, media in _with_media(message)
+        for result in results_with_content(message)
         if result.call_id in asking
     )
 
 
 def answer(message: Message, calls: OpenCalls) -> Iterator[dict[str, Any]]:
     """Yield the outputs for a tool message's results."""
-    for result, media in _with_media(message):
+    for result in results_with_content(message):
         call = calls.take(result.call_id)
-        yield _WRITERS.get(type_of(call), _function)(call, result, media)
-
-
-def _with_media(message: Message) -> Iterator[tuple[ToolResult, tuple[Media, ...]]]:
-    """Yield each result with its media; the message's text and media belong to the last one."""
-    results = results_with_content(message)
-    for number, result in enumerate(results, 1):
-        yield result, (*result.media, *(message.media if number == len(results) else ()))
+        yield _WRITERS.get(type_of(call), _function)(call, result)
 
 
 def _head(call: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": ANSWERS[type_of(call)], "call_id": call_id_of(call)}
 
 
-def _text(result: ToolResult, media: _Media) -> str:
+def _text(result: ToolResult) -> str:
     """Return the text for an output that has no place for media, which it names."""
-    return "\n".join(filter(None, [result.text, *map(media_note, media)]))
+    return text_with_notes(result.text, result.media)
 
 
-def _function(call: Mapping[str, Any], result: ToolResult, media: _Media) -> dict[str, Any]:
+def _function(call: Mapping[str, Any], result: ToolResult) -> dict[str, Any]:
     """Return the output of a function or custom tool, with the program that called it, if any.
 
     https://platform.openai.com/docs/guides/tools-programmatic-tool-calling
     """
     said = [{"type": "input_text", "text": result.text}] if result.text else []
     caller = {"caller": call["caller"]} if at(call, "caller", "type") == "program" else {}
-    return {**_head(call), "output": [*said, *parts_of(media)] if media else result.text, **caller}
-
-
-def _shell(call: Mapping[str, Any], result: ToolResult, media: _Media) -> dict[str, Any]:
-    # A result knows that it failed, not with which code.
-    outcome = {"type": "exit", "exit_code": 1 if result.error else 0}
     return {
         **_head(call),
-        "output": [{"stdout": _text(result, media), "stderr": "", "outcome": outcome}],
+        "output": [*said, *parts_of(result.media)] if result.media else result.text,
+        **caller,
     }
 
 
-def _local_shell(call: Mapping[str, Any], result: ToolResult, media: _Media) -> dict[str, Any]:
+def _shell(call: Mapping[str, Any], result: ToolResult) -> dict[str, Any]:
+    # A result knows that it failed, not with which code.
+    outcome = {"type": "exit", "exit_code": 1 if result.error else 0}
+    said = {"stdout": _text(result), "stderr": "", "outcome": outcome}
+    return {**_head(call), "output": [said]}
+
+
+def _local_shell(call: Mapping[str, Any], result: ToolResult) -> dict[str, Any]:
     # `id` as well: in the SDK's type, the output of a local shell has no call id.
-    return {**_head(call), "id": call_id_of(call), "output": _text(result, media)}
+    return {**_head(call), "id": call_id_of(call), "output": _text(result)}
 
 
-def _patch(call: Mapping[str, Any], result: ToolResult, media: _Media) -> dict[str, Any]:
+def _patch(call: Mapping[str, Any], result: ToolResult) -> dict[str, Any]:
     status = "failed" if result.error else "completed"
-    return {**_head(call), "status": status, "output": _text(result, media)}
+    return {**_head(call), "status": status, "output": _text(result)}
 
 
-def _computer(call: Mapping[str, Any], _: ToolResult, media: _Media) -> dict[str, Any]:
-    images = (text_at(part, "image_url") for part in parts_of(media))
+def _computer(call: Mapping[str, Any], result: ToolResult) -> dict[str, Any]:
+    images = (text_at(part, "image_url") for part in parts_of(result.media))
     shown = next((address for address in images if address), "")
     return {**_head(call), "output": {"type": "computer_screenshot", "image_url": shown}}
 
 
-def _tool_search(call: Mapping[str, Any], result: ToolResult, media: _Media) -> dict[str, Any]:
+def _tool_search(call: Mapping[str, Any], result: ToolResult) -> dict[str, Any]:
     """Return the output of a tool search. A text is sent as a function's output (recorded)."""
-    if result.text or media:
-        return _function({**call, "type": "function_call"}, result, media)
+    if result.text or result.media:
+        return _function({**call, "type": "function_call"}, result)
     return {**_head(call), "execution": "client", "status": "completed", "tools": []}
 
 
@@ -154,7 +146,7 @@ _WRITERS = {
 }
 
 
-def _is_screenshot(media: _Media) -> bool:
+def _is_screenshot(media: Sequence[Media]) -> bool:
     return len(media) == 1 and bool(text_at(parts_of(media)[0], "image_url"))
 
 
@@ -175,7 +167,7 @@ def parts_of(media: Iterable[Media]) -> list[dict[str, Any]]:
 
 def _part(medium: Media) -> dict[str, Any]:
     kind = medium.media_type
-    address = medium.url or _data_url(medium)
+    address = medium.url or data_url(medium)
     if not address or kind.startswith(("audio/", "video/")):
         where = f" at {medium.url}" if medium.url else ""
         return {"type": "input_text", "text": f"[{kind}{where} was left out]"}
@@ -186,9 +178,3 @@ def _part(medium: Media) -> dict[str, Any]:
         return {"type": "input_file", "file_url": address}
     name = "file" + (mimetypes.guess_extension(kind) or "")
     return {"type": "input_file", "filename": name, "file_data": address}
-
-
-def _data_url(medium: Media) -> str:
-    if not medium.data:
-        return ""
-    return f"data:{medium.media_type};base64,{base64.b64encode(medium.data).decode('ascii')}"
