@@ -6,6 +6,7 @@ from agentic.loop import Decision
 from agentic.messages import Message, ProviderPayload
 from agentic.providers.anthropic._decoding import NAME, blocks_of, read_payload
 from agentic.providers.kit import at, items_at, plain, text_at
+from agentic.providers.kit._json import count_at
 from agentic.usage import StopReason, StopWords, Usage
 
 __all__ = ["STOP_WORDS", "decode_response", "reply_blocks", "stop_reason", "usage"]
@@ -90,20 +91,14 @@ def usage(response: Any, /) -> Usage:
     Usage(input=95, output=7, total=0, cache_read=90, cache_write=0, reasoning=0)
     """
     told = _usage_of(plain(response))
-    # `Usage` reads null and odd values as 0, so that the counts can be added.
-    counted = Usage(
-        input=at(told, "input_tokens"),
-        output=at(told, "output_tokens"),
-        cache_read=at(told, "cache_read_input_tokens"),
-        cache_write=at(told, "cache_creation_input_tokens") or _written(told),
-        reasoning=at(told, "output_tokens_details", "thinking_tokens"),
-    )
+    read = count_at(told, "cache_read_input_tokens")
+    written = count_at(told, "cache_creation_input_tokens") or _written(told)
     return Usage(
-        input=counted.input + counted.cache_read + counted.cache_write,
-        output=counted.output,
-        cache_read=counted.cache_read,
-        cache_write=counted.cache_write,
-        reasoning=counted.reasoning,
+        input=count_at(told, "input_tokens") + read + written,
+        output=at(told, "output_tokens"),
+        cache_read=read,
+        cache_write=written,
+        reasoning=at(told, "output_tokens_details", "thinking_tokens"),
     )
 
 
@@ -116,4 +111,4 @@ def _written(told: Any) -> int:
     """Return the tokens written to the cache, with lifetimes of five minutes and one hour."""
     lifetimes = at(told, "cache_creation")
     counts = lifetimes.values() if isinstance(lifetimes, dict) else ()
-    return sum(Usage(input=count).input for count in counts)
+    return sum(map(count_at, counts))

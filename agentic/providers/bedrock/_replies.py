@@ -7,6 +7,7 @@ from agentic.messages import Message, ProviderPayload
 from agentic.providers.bedrock._decoding import NAME, decode_payload
 from agentic.providers.bedrock._json import as_json
 from agentic.providers.kit import at, items_at, text_at
+from agentic.providers.kit._json import count_at
 from agentic.usage import StopReason, StopWords, Usage
 
 __all__ = ["STOP_WORDS", "decode_response", "stop_reason", "usage"]
@@ -93,13 +94,13 @@ def usage(response: Any, /) -> Usage:
     """
     used = _used(as_json(response))
     details = items_at(used, "cacheDetails")
-    read = _count(used, "cacheReadInputTokens", "cacheReadInputTokenCount")
-    written = _count(used, "cacheWriteInputTokens", "cacheWriteInputTokenCount")
-    written = written or sum(_count(detail, "inputTokens") for detail in details)
+    read = count_at(used, "cacheReadInputTokens") or count_at(used, "cacheReadInputTokenCount")
+    written = count_at(used, "cacheWriteInputTokens") or count_at(used, "cacheWriteInputTokenCount")
+    written = written or sum(count_at(detail, "inputTokens") for detail in details)
     return Usage(
-        input=_count(used, "inputTokens") + read + written,
-        output=_count(used, "outputTokens"),
-        total=_count(used, "totalTokens"),
+        input=count_at(used, "inputTokens") + read + written,
+        output=count_at(used, "outputTokens"),
+        total=count_at(used, "totalTokens"),
         cache_read=read,
         cache_write=written,
     )
@@ -109,8 +110,3 @@ def _used(data: Any) -> Any:
     """Return the token counts in a reply, or in the last event of a stream."""
     used = at(data, "usage")
     return at(data, "metadata", "usage") if used is None else used
-
-
-def _count(data: Any, *names: str) -> int:
-    """Return the first count that is present; `Usage` handles values that are not counts."""
-    return next((count for name in names if (count := Usage(input=at(data, name)).input)), 0)

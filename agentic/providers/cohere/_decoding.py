@@ -12,6 +12,7 @@ from typing import Any
 
 from agentic.messages import Media, Message, Role, ToolCall
 from agentic.providers.kit import Decoded, at, items_at, plain, text_at
+from agentic.providers.kit._json import arguments_of
 from agentic.providers.kit._media import image_part, part_as_it_came, read_data_url
 from agentic.providers.kit._messages import (
     decoded_call,
@@ -85,17 +86,11 @@ def _calls(wire: Any) -> list[ToolCall]:
         decoded_call(
             text_at(call, "id"),
             text_at(call, "function", "name"),
-            _arguments(at(call, "function", "arguments")),
+            arguments_of(at(call, "function")),
         )
         for call in items_at(wire, "tool_calls")
         if isinstance(call, dict)
     ]
-
-
-def _arguments(given: Any) -> str:
-    if isinstance(given, str) or given is None:
-        return given or ""
-    return json.dumps(given, ensure_ascii=False)
 
 
 def _parts(content: Any) -> list[Any]:

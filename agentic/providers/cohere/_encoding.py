@@ -11,12 +11,17 @@ from agentic.providers.kit import (
     arguments_as_text,
     native_payload,
     number_ids,
-    parse_object,
     replace_surrogates,
-    text_at,
 )
+from agentic.providers.kit._json import has_object
 from agentic.providers.kit._media import results_with_content, text_with_media, text_with_notes
-from agentic.providers.kit._messages import is_untouched, join_runs, merge_replies
+from agentic.providers.kit._messages import (
+    ensure_user_message,
+    function_tools,
+    is_untouched,
+    join_runs,
+    merge_replies,
+)
 from agentic.tools import ToolDefinition
 
 if TYPE_CHECKING:
@@ -56,11 +61,7 @@ def encode_request(
     """
     closed = join_runs(close_open_rounds(list(messages)), lambda replies: [merge_replies(replies)])
     wire = encode(_with_ids(closed))
-    # What the caller sent without a user message before may be sent so again.
-    untouched = all(message.native and message.native.provider == NAME for message in messages)
-    if not (wire and untouched) and not any(text_at(each, "role") == "user" for each in wire):
-        first = (at for at, each in enumerate(wire) if text_at(each, "role") != "system")
-        wire.insert(next(first, len(wire)), {"role": "user", "content": _GO_ON})
+    ensure_user_message(wire, messages, NAME, _GO_ON)
     if system_prompt:
         wire.insert(0, {"role": "system", "content": system_prompt})
     request = {"messages": replace_surrogates(wire)}
@@ -73,17 +74,7 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
     >>> encode_tools([ToolDefinition("now", "Tell the time.")])[0]["function"]["name"]
     'now'
     """
-    return [
-        {
-            "type": "function",
-            "function": {
-                "name": TOOL_NAMES.wire(tool.name),
-                "description": replace_surrogates(tool.description),
-                "parameters": replace_surrogates(dict(tool.parameters)),
-            },
-        }
-        for tool in tools
-    ]
+    return function_tools(tools, TOOL_NAMES.wire)
 
 
 def validate(request: Mapping[str, Any], /) -> "list[Violation]":
@@ -99,7 +90,7 @@ def validate(request: Mapping[str, Any], /) -> "list[Violation]":
 
 def _sendable_payload(message: Message) -> Any:
     """Return the payload if it may be sent: it says the same, and its arguments are objects."""
-    if not all(parse_object(call.arguments) is not None for call in message.tool_calls):
+    if not all(map(has_object, message.tool_calls)):
         return None
     if is_untouched(message, NAME):
         return message.native.payload if message.native else None

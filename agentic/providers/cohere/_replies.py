@@ -10,7 +10,8 @@ from typing import Any
 from agentic.loop import Decision
 from agentic.messages import Message, ProviderPayload
 from agentic.providers.cohere._decoding import NAME, decode_message
-from agentic.providers.kit import arguments_as_text, at, items_at, parse_object, plain, text_at
+from agentic.providers.kit import at, items_at, plain, text_at
+from agentic.providers.kit._json import call_with_object, has_object
 from agentic.usage import StopReason, StopWords, Usage, normalize
 
 __all__ = ["STOP_WORDS", "decode_response", "stop_reason", "usage"]
@@ -82,18 +83,11 @@ def _message(body: Any) -> Message:
         return Message("assistant")
     sent = wire if wire.get("role") == "assistant" else {**wire, "role": "assistant"}
     message = decode_message(sent)
-    if all(parse_object(call.arguments) is not None for call in message.tool_calls):
+    if all(map(has_object, message.tool_calls)):
         return message
     # Arguments that no server accepts are fixed in the payload; the call keeps the model's own.
-    calls = [_with_object(call) for call in items_at(sent, "tool_calls")]
+    calls = list(map(call_with_object, items_at(sent, "tool_calls")))
     return message.replace(native=ProviderPayload(NAME, {**sent, "tool_calls": calls}))
-
-
-def _with_object(call: Any) -> Any:
-    given = at(call, "function", "arguments")
-    if not isinstance(given, str) or parse_object(given) is not None:
-        return call
-    return {**call, "function": {**call["function"], "arguments": arguments_as_text(given)}}
 
 
 def _reason(body: Any, message: Message) -> StopReason:

@@ -17,12 +17,19 @@ from typing import Any
 
 import attrs
 
+from agentic.messages import ToolCall
+from agentic.usage import Usage
+
 __all__ = [
     "UNPARSED",
     "GrowingText",
     "arguments_as_object",
     "arguments_as_text",
+    "arguments_of",
     "at",
+    "call_with_object",
+    "count_at",
+    "has_object",
     "items_at",
     "join_pieces",
     "parse_object",
@@ -146,6 +153,15 @@ def text_at(data: Any, key: str | int, *deeper: str | int) -> str:
     return found if isinstance(found, str) else ""
 
 
+def count_at(data: Any, *path: str | int) -> int:
+    """Return the token count at a path; 0 if there is anything else, as `Usage` reads it.
+
+    >>> count_at({"usage": {"input": 7}}, "usage", "input"), count_at({"usage": None}, "usage")
+    (7, 0)
+    """
+    return Usage(input=at(data, *path)).input
+
+
 def replace_surrogates(data: Any) -> Any:
     r"""Return JSON data that UTF-8 can encode.
 
@@ -228,6 +244,39 @@ def parse_object(text: str, *, strict: bool = True) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def has_object(call: ToolCall) -> bool:
+    """Return whether a call's arguments are a JSON object, or blank, which means no arguments.
+
+    >>> has_object(ToolCall("c1", "read", "{oops")), has_object(ToolCall("c1", "read", ""))
+    (False, True)
+    """
+    return parse_object(call.arguments) is not None
+
+
+def arguments_of(function: Any) -> str:
+    """Return the arguments in a wire `function`: JSON text, or an object that some servers send.
+
+    >>> arguments_of({"arguments": "{}"}), arguments_of({"arguments": {"path": "a.py"}})
+    ('{}', '{"path": "a.py"}')
+    """
+    given = at(function, "arguments")
+    if isinstance(given, str) or given is None:
+        return given or ""
+    return json.dumps(given, ensure_ascii=False)
+
+
+def call_with_object(call: Any) -> Any:
+    """Return a wire call with a JSON object as the arguments of its `function`.
+
+    >>> call_with_object({"function": {"name": "read", "arguments": "{oops"}})["function"]
+    {'name': 'read', 'arguments': '{"unparsed_arguments": "{oops"}'}
+    """
+    given = at(call, "function", "arguments")
+    if not isinstance(given, str) or parse_object(given) is not None:
+        return call
+    return {**call, "function": {**call["function"], "arguments": arguments_as_text(given)}}
 
 
 def _finite(text: str) -> float:

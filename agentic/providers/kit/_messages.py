@@ -19,7 +19,8 @@ from agentic.messages._decoding import (
     is_untouched,
     payload_facts,
 )
-from agentic.providers.kit._json import replace_surrogates
+from agentic.providers.kit._json import replace_surrogates, text_at
+from agentic.tools import ToolDefinition
 
 __all__ = [
     "Decoded",
@@ -28,6 +29,8 @@ __all__ = [
     "decoded_native",
     "decoded_result",
     "encodable",
+    "ensure_user_message",
+    "function_tools",
     "is_untouched",
     "join_runs",
     "merge_consecutive",
@@ -134,6 +137,49 @@ def merge_consecutive(
         else:
             merged[-1] = together
     return merged
+
+
+def function_tools(
+    tools: Iterable[ToolDefinition], wire_name: Callable[[str], str] = str
+) -> list[dict[str, Any]]:
+    """Return the definitions of tools in the format of Chat Completions.
+
+    >>> function_tools([ToolDefinition("now", "Tell the time.")])[0]["function"]["name"]
+    'now'
+    """
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": wire_name(tool.name),
+                "description": replace_surrogates(tool.description),
+                "parameters": replace_surrogates(dict(tool.parameters)),
+            },
+        }
+        for tool in tools
+    ]
+
+
+def ensure_user_message(
+    wire: list[dict[str, Any]], messages: Iterable[Message], provider: str, text: str
+) -> None:
+    """Insert a user message after the leading system messages if there is none.
+
+    The chat templates of local models raise without one:
+    https://github.com/vllm-project/vllm/issues/36432
+
+    >>> wire = [{"role": "system", "content": "Be brief."}]
+    >>> ensure_user_message(wire, [Message("system", "Be brief.")], "acme", "Go on.")
+    >>> wire[1]
+    {'role': 'user', 'content': 'Go on.'}
+    """
+    if any(text_at(each, "role") == "user" for each in wire):
+        return
+    # What the caller sent without a user message before may be sent so again.
+    if wire and all(each.native and each.native.provider == provider for each in messages):
+        return
+    others = (place for place, each in enumerate(wire) if text_at(each, "role") != "system")
+    wire.insert(next(others, len(wire)), {"role": "user", "content": text})
 
 
 def encodable(message: Message) -> Message:

@@ -40,6 +40,8 @@ from agentic.providers.kit._messages import (
     decoded_message,
     decoded_native,
     decoded_result,
+    ensure_user_message,
+    function_tools,
 )
 from agentic.tools import ToolDefinition
 
@@ -285,17 +287,7 @@ def _content(text: str, media: Iterable[Media]) -> dict[str, Any]:
 
 def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
     """Write the tools that the model may call."""
-    return [
-        {
-            "type": "function",
-            "function": {
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": dict(tool.parameters),
-            },
-        }
-        for tool in tools
-    ]
+    return function_tools(tools)
 
 
 def encode_request(
@@ -312,12 +304,10 @@ def encode_request(
     """
     # Closed first: an orphan would be taken for the answer to a call of the same id.
     sound = number_ids(close_open_rounds(list(messages)))
-    items = encode([Message("system", system_prompt)] * bool(system_prompt) + sound)
-    roles = [text_at(item, "role") for item in items]
-    if "user" not in roles:
-        # Without one, many models' templates have nothing to answer.
-        start = next((place for place, role in enumerate(roles) if role != "system"), len(roles))
-        items.insert(start, {"role": "user", "content": _GOES_ON})
+    items = encode(sound)
+    ensure_user_message(items, messages, NAME, _GOES_ON)
+    if system_prompt:
+        items.insert(0, {"role": "system", "content": system_prompt})
     body = {"messages": items, **({"tools": encode_tools(tools)} if tools else {})}
     whole: dict[str, Any] = replace_surrogates(body)
     return whole

@@ -11,8 +11,9 @@ from agentic.loop import Decision, Input
 from agentic.providers._failure import known_window
 from agentic.providers._model import ModelDecider
 from agentic.providers.kit import items_at, plain
+from agentic.providers.kit._json import has_object
 from agentic.providers.openai_chat._decoding import NAME
-from agentic.providers.openai_chat._encoding import TOOL_NAMES, has_object
+from agentic.providers.openai_chat._encoding import TOOL_NAMES
 from agentic.providers.openai_chat._replies import decode_response, failure_in
 from agentic.providers.openai_chat._requests import GrowingRequests
 from agentic.providers.openai_chat._streaming import StreamedResponse

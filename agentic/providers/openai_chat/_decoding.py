@@ -12,6 +12,7 @@ from typing import Any
 
 from agentic.messages import Media, Message, ProviderPayload, Role, ToolCall
 from agentic.providers.kit import Decoded, at, items_at, plain, text_at
+from agentic.providers.kit._json import arguments_of
 from agentic.providers.kit._media import (
     data_url,
     from_base64,
@@ -119,7 +120,7 @@ def _reasoning(wire: Mapping[str, Any]) -> str:
 
 def _calls(wire: Mapping[str, Any]) -> list[ToolCall]:
     if "function_call" in wire and (legacy := legacy_of(wire)):
-        return [ToolCall("", text_at(legacy, "name"), _arguments(legacy.get("arguments")))]
+        return [ToolCall("", text_at(legacy, "name"), arguments_of(legacy))]
     return [_call(call) for call in items_at(wire, "tool_calls") if isinstance(call, dict)]
 
 
@@ -129,15 +130,7 @@ def _call(call: Mapping[str, Any]) -> ToolCall:
         arguments = json.dumps({"input": text_at(custom, "input")}, ensure_ascii=False)
         return ToolCall(text_at(call, "id"), text_at(custom, "name"), arguments)
     function = at(call, "function")
-    arguments = _arguments(at(function, "arguments"))
-    return decoded_call(text_at(call, "id"), text_at(function, "name"), arguments)
-
-
-def _arguments(given: Any) -> str:
-    """Return arguments as text. OpenAI sends text, some other servers an object."""
-    if isinstance(given, str) or given is None:
-        return given or ""
-    return json.dumps(given, ensure_ascii=False)
+    return decoded_call(text_at(call, "id"), text_at(function, "name"), arguments_of(function))
 
 
 def custom_of(call: Mapping[str, Any]) -> dict[str, Any] | None:

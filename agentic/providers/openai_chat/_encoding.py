@@ -17,15 +17,14 @@ from agentic.providers.kit import (
     NameRule,
     UniqueIds,
     arguments_as_text,
-    at,
     items_at,
     native_payload,
-    parse_object,
     replace_surrogates,
     text_at,
 )
+from agentic.providers.kit._json import call_with_object, has_object
 from agentic.providers.kit._media import results_with_content, text_with_notes
-from agentic.providers.kit._messages import is_untouched
+from agentic.providers.kit._messages import function_tools, is_untouched
 from agentic.providers.openai_chat._decoding import NAME, decode_message, legacy_of, part_of
 from agentic.tools import ToolDefinition
 
@@ -38,7 +37,6 @@ __all__ = [
     "call_ids",
     "encode",
     "encode_tools",
-    "has_object",
     "is_call_id",
     "sendable_payload",
     "validate",
@@ -77,17 +75,7 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
     >>> encode_tools([ToolDefinition("now", "Tell the time.")])[0]["function"]["name"]
     'now'
     """
-    return [
-        {
-            "type": "function",
-            "function": {
-                "name": TOOL_NAMES.wire(tool.name),
-                "description": replace_surrogates(tool.description),
-                "parameters": replace_surrogates(dict(tool.parameters)),
-            },
-        }
-        for tool in tools
-    ]
+    return function_tools(tools, TOOL_NAMES.wire)
 
 
 def validate(
@@ -125,15 +113,6 @@ def _id_stem(call_id: str) -> str:
     return str(replace_surrogates(call_id))[:30] or "call"
 
 
-def has_object(call: ToolCall) -> bool:
-    """Return whether a call's arguments are a JSON object, or blank, which means no arguments.
-
-    >>> has_object(ToolCall("c1", "read", "{oops")), has_object(ToolCall("c1", "read", ""))
-    (False, True)
-    """
-    return parse_object(call.arguments) is not None
-
-
 def _with_objects(message: Message) -> Message:
     """Return the message with arguments that can be sent; its payload does not change."""
     calls = [
@@ -156,22 +135,10 @@ def with_objects_on_the_wire(wire: Mapping[str, Any]) -> dict[str, Any]:
     """
     changed: dict[str, Any] = dict(wire)
     if legacy := legacy_of(wire):
-        changed["function_call"] = _with_object(legacy)
+        changed["function_call"] = call_with_object({"function": legacy})["function"]
     if calls := items_at(wire, "tool_calls"):
-        changed["tool_calls"] = [
-            {**call, "function": _with_object(call["function"])}
-            if isinstance(at(call, "function"), dict)
-            else call
-            for call in calls
-        ]
+        changed["tool_calls"] = list(map(call_with_object, calls))
     return changed
-
-
-def _with_object(function: Mapping[str, Any]) -> dict[str, Any]:
-    given = function.get("arguments")
-    if not isinstance(given, str) or parse_object(given) is not None:
-        return dict(function)
-    return {**function, "arguments": arguments_as_text(given)}
 
 
 def sendable_payload(message: Message) -> Any:

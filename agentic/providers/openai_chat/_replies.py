@@ -14,8 +14,9 @@ from agentic.loop import Decision
 from agentic.messages import Message, ProviderPayload
 from agentic.providers._failure import reported_error
 from agentic.providers.kit import at, items_at, plain, text_at
+from agentic.providers.kit._json import count_at, has_object
 from agentic.providers.openai_chat._decoding import NAME, decode_message
-from agentic.providers.openai_chat._encoding import has_object, with_objects_on_the_wire
+from agentic.providers.openai_chat._encoding import with_objects_on_the_wire
 from agentic.usage import StopReason, StopWords, Usage
 
 __all__ = [
@@ -266,10 +267,10 @@ def _places(body: Any) -> Iterator[Any]:
         yield at(choice, "usage")  # https://platform.moonshot.ai/docs/api/chat, streams
     timings = at(body, "timings")  # llama.cpp's server, which may leave `usage` out
     if isinstance(timings, dict):
-        cached = _count(timings, "cache_n")
+        cached = count_at(timings, "cache_n")
         yield {
-            "prompt_tokens": _count(timings, "prompt_n") + cached,
-            "completion_tokens": _count(timings, "predicted_n"),
+            "prompt_tokens": count_at(timings, "prompt_n") + cached,
+            "completion_tokens": count_at(timings, "predicted_n"),
             "cached_tokens": cached,
         }
     if at(body, "prompt_tokens") is not None:
@@ -277,9 +278,9 @@ def _places(body: Any) -> Iterator[Any]:
 
 
 def _convert(found: dict[str, Any]) -> Usage:
-    prompt = _count(found, "prompt_tokens") or _count(found, "input_tokens")
-    completion = _count(found, "completion_tokens") or _count(found, "output_tokens")
-    total, reasoning = _count(found, "total_tokens"), _first(found, _REASONING)
+    prompt = count_at(found, "prompt_tokens") or count_at(found, "input_tokens")
+    completion = count_at(found, "completion_tokens") or count_at(found, "output_tokens")
+    total, reasoning = count_at(found, "total_tokens"), _first(found, _REASONING)
     read, write = _first(found, _CACHE_READ), _first(found, _CACHE_WRITE)
     if _cache_is_beside(total, prompt, completion, read, write):
         prompt += read + write
@@ -312,12 +313,7 @@ def _cache_is_beside(total: int, prompt: int, completion: int, read: int, write:
 
 
 def _first(found: dict[str, Any], paths: list[tuple[str, ...]]) -> int:
-    return next((number for path in paths if (number := _count(found, *path))), 0)
-
-
-def _count(found: Any, *path: str) -> int:
-    """Return a token count as `Usage` reads it: anything that is not a count is 0."""
-    return Usage(at(found, *path)).input
+    return next((number for path in paths if (number := count_at(found, *path))), 0)
 
 
 def failure_in(body: Any, model: str = "") -> ProviderError | None:

@@ -16,8 +16,8 @@ from agentic.messages import (
     count_settled,
     split_rounds,
 )
-from agentic.providers.kit import items_at, replace_surrogates, text_at
-from agentic.providers.kit._messages import join_runs, merge_replies
+from agentic.providers.kit import items_at, replace_surrogates
+from agentic.providers.kit._messages import ensure_user_message, join_runs, merge_replies
 from agentic.providers.openai_chat._decoding import NAME, decode_message, legacy_of
 from agentic.providers.openai_chat._encoding import (
     encode,
@@ -123,13 +123,7 @@ def _request(
     tools: Sequence[ToolDefinition],
 ) -> dict[str, Any]:
     """Return a request with these items, which are completed in place."""
-    if not any(text_at(each, "role") == "user" for each in items):
-        # What the caller sent without a user message before may be sent so again.
-        untouched = all(message.native and message.native.provider == NAME for message in messages)
-        if not (items and untouched):
-            # The chat templates of local models raise if there is no user message:
-            # https://github.com/vllm-project/vllm/issues/36432
-            items.insert(_first_other(items), {"role": "user", "content": _GO_ON})
+    ensure_user_message(items, messages, NAME, _GO_ON)
     if system_prompt:
         items.insert(0, {"role": "system", "content": replace_surrogates(system_prompt)})
     return {"messages": items, **({"tools": encode_tools(tools)} if tools else {})}
@@ -182,7 +176,7 @@ def _join_payloads(payloads: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _parts(value: Any) -> list[Any]:
     if isinstance(value, str) and value:
         return [{"type": "text", "text": value}]
-    return items_at({"": value}, "")
+    return items_at(value)
 
 
 def _says_nothing(wire: Any) -> bool:
@@ -191,8 +185,3 @@ def _says_nothing(wire: Any) -> bool:
         value for key, value in wire.items() if key != "role"
     )
     return empty and wire.get("role") == "assistant" and wire.get("content") is None
-
-
-def _first_other(wire: list[dict[str, Any]]) -> int:
-    others = (i for i, each in enumerate(wire) if text_at(each, "role") != "system")
-    return next(others, len(wire))

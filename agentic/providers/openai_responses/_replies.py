@@ -5,7 +5,8 @@ from typing import Any
 
 from agentic.loop import Decision
 from agentic.messages import Message, ProviderPayload
-from agentic.providers.kit import at, items_at, parse_object, plain, text_at
+from agentic.providers.kit import at, items_at, plain, text_at
+from agentic.providers.kit._json import count_at, has_object
 from agentic.providers.openai_responses._decoding import NAME, reply
 from agentic.providers.openai_responses._items import refusal_text, type_of
 from agentic.usage import StopReason, StopWords, Usage
@@ -78,12 +79,15 @@ def decode_response(response: Any, /) -> Decision:
     items = items_at(body, "output")
     said = reply(items)
     word, reason = _stop(body, said)
+    # vLLM and llama.cpp reject every later request if the history has invalid arguments, so such a
+    # message is rebuilt: https://github.com/local-inference-lab/vllm/issues/684.
+    may_return = all(map(has_object, said.tool_calls))
     return Decision(
         said.content,
         said.tool_calls,
         usage(body) if _usage_of(body) else None,
         reason,
-        ProviderPayload(NAME, items) if items and _may_return(said) else None,
+        ProviderPayload(NAME, items) if items and may_return else None,
         stop_word=word or "",
         reasoning=said.reasoning,
         provider=NAME,
@@ -104,12 +108,12 @@ def usage(response: Any, /) -> Usage:
     into = at(told, "input_tokens_details") or at(told, "prompt_tokens_details")
     out_of = at(told, "output_tokens_details") or at(told, "completion_tokens_details")
     return Usage(
-        _first(told, "input_tokens", "prompt_tokens"),
-        _first(told, "output_tokens", "completion_tokens"),
-        _first(told, "total_tokens"),
-        _first(into, "cached_tokens"),
-        _first(into, "cache_write_tokens"),
-        _first(out_of, "reasoning_tokens"),
+        count_at(told, "input_tokens") or count_at(told, "prompt_tokens"),
+        count_at(told, "output_tokens") or count_at(told, "completion_tokens"),
+        count_at(told, "total_tokens"),
+        count_at(into, "cached_tokens"),
+        count_at(into, "cache_write_tokens"),
+        count_at(out_of, "reasoning_tokens"),
     )
 
 
@@ -157,15 +161,6 @@ def _reached_limit(body: Any) -> bool:
     return isinstance(limit, int) and 0 < limit <= usage(body).output
 
 
-def _may_return(said: Message) -> bool:
-    """Return whether the items can be sent back: all arguments must be valid JSON.
-
-    vLLM and llama.cpp reject every later request if the history has invalid arguments, so such a
-    message is rebuilt: https://github.com/local-inference-lab/vllm/issues/684.
-    """
-    return all(parse_object(call.arguments) is not None for call in said.tool_calls)
-
-
 def _usage_of(body: Any) -> Mapping[str, Any]:
     """Return the usage, or llama.cpp's `timings`, which count the prompt tokens not in its cache.
 
@@ -177,14 +172,9 @@ def _usage_of(body: Any) -> Mapping[str, Any]:
     timings = at(body, "timings")
     if not isinstance(timings, Mapping):
         return {}
-    cached = _first(timings, "cache_n")
+    cached = count_at(timings, "cache_n")
     return {
-        "input_tokens": _first(timings, "prompt_n") + cached,
-        "output_tokens": _first(timings, "predicted_n"),
+        "input_tokens": count_at(timings, "prompt_n") + cached,
+        "output_tokens": count_at(timings, "predicted_n"),
         "input_tokens_details": {"cached_tokens": cached},
     }
-
-
-def _first(data: Any, *keys: str) -> int:
-    """Return the first count that is present; `Usage` handles values that are not counts."""
-    return next((count for key in keys if (count := Usage(input=at(data, key)).input)), 0)
