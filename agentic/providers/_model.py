@@ -1,18 +1,21 @@
-"""What the deciders of all adapters share: the name, the limits and the errors of one model."""
+"""What the deciders and the streams of all adapters share, whatever the provider's API."""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any, ClassVar
 
+import attrs
+
 from agentic.errors import RequestFailed
 from agentic.limits import ModelLimits, lookup
 from agentic.providers._failure import known_window, provider_errors
+from agentic.providers.kit._json import GrowingText
 
-__all__ = ["ModelDecider"]
+__all__ = ["ModelDecider", "ModelStream"]
 
 
 class ModelDecider:
-    """The part of a decider that does not depend on the provider's API."""
+    """The name, the limits and the errors of one model."""
 
     # Not an attrs class: some deciders are frozen, and others learn what a model refuses.
     __slots__ = ()
@@ -38,3 +41,17 @@ class ModelDecider:
     def _without(self, part: str, body: Any) -> RequestFailed:
         """Return the error for an answer that is no reply, such as the login page of a proxy."""
         return RequestFailed(self._provider, None, f"an answer without {part}: {body!r:.500}")
+
+
+@attrs.define
+class ModelStream:
+    """The text of one streamed reply, and the name of the model that was asked for it."""
+
+    model: str = ""
+    """The model to name in an error; if empty, the one that the events name, if any."""
+    _said: GrowingText = attrs.field(factory=GrowingText, init=False)
+
+    @property
+    def text(self) -> str:
+        """Return the reply's text so far."""
+        return str(self._said)

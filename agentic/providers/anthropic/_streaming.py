@@ -10,6 +10,7 @@ import attrs
 
 from agentic.errors import IncompleteReply, ProviderError
 from agentic.providers._failure import reported_error
+from agentic.providers._model import ModelStream
 from agentic.providers.anthropic._decoding import INVALID_JSON, NAME
 from agentic.providers.anthropic._replies import usage
 from agentic.providers.kit import at, items_at, parse_object, plain, text_at
@@ -128,7 +129,7 @@ def _parsed(text: str) -> dict[str, Any]:
 
 
 @attrs.define
-class StreamedResponse:
+class StreamedResponse(ModelStream):
     """Assembles one streamed reply from its events.
 
     >>> streamed = StreamedResponse()
@@ -136,13 +137,10 @@ class StreamedResponse:
     ''
     """
 
-    model: str = attrs.field(default="", kw_only=True)
-    """The requested model, which an error that arrives before the start event names."""
     before: str = attrs.field(default="", kw_only=True)
     """The text of this turn from before a pause; it is a part of `text`."""
     _message: dict[str, Any] = attrs.field(factory=dict, init=False)
     _blocks: dict[int, _StreamedBlock] = attrs.field(factory=dict, init=False)
-    _said: GrowingText = attrs.field(factory=GrowingText, init=False)
     _ended: bool = attrs.field(default=False, init=False)
 
     @property

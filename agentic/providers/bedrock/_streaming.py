@@ -10,6 +10,7 @@ import attrs
 
 from agentic.errors import IncompleteReply, ProviderError
 from agentic.providers._failure import reported_error
+from agentic.providers._model import ModelStream
 from agentic.providers.bedrock._decoding import NAME
 from agentic.providers.bedrock._json import as_json, is_deep
 from agentic.providers.kit import at, items_at, parse_object, text_at
@@ -34,7 +35,7 @@ _PADDING = "p"
 
 
 @attrs.define
-class StreamedResponse:
+class StreamedResponse(ModelStream):
     """Assembles one streamed reply from its events.
 
     >>> reply = StreamedResponse()
@@ -46,18 +47,10 @@ class StreamedResponse:
     [{'text': 'Hi.'}]
     """
 
-    model: str = ""
-    """The model to name in a ContextOverflow."""
-    _said: GrowingText = attrs.field(init=False, factory=GrowingText)
     _role: str = attrs.field(init=False, default="assistant")
     _blocks: dict[int, "_Block"] = attrs.field(init=False, factory=dict)
     _end: dict[str, Any] | None = attrs.field(init=False, default=None)
     _metadata: dict[str, Any] = attrs.field(init=False, factory=dict)
-
-    @property
-    def text(self) -> str:
-        """Return the reply's text so far."""
-        return str(self._said)
 
     def feed(self, event: Any, /) -> str:
         """Process the next event; return the text it adds to the reply, empty for most events.

@@ -13,6 +13,7 @@ import attrs
 
 from agentic.errors import IncompleteReply
 from agentic.providers._failure import reported_error
+from agentic.providers._model import ModelStream
 from agentic.providers.cohere._decoding import NAME, PLAN_END
 from agentic.providers.kit import at, plain, text_at
 from agentic.providers.kit._json import GrowingText
@@ -29,7 +30,7 @@ class _Pieces:
 
 
 @attrs.define
-class StreamedResponse:
+class StreamedResponse(ModelStream):
     """Builds the response from the events of a stream.
 
     >>> streamed = StreamedResponse()
@@ -43,20 +44,12 @@ class StreamedResponse:
     {'role': 'assistant', 'content': [{'type': 'text', 'text': 'It is green.'}]}
     """
 
-    model: str = ""
-    """Named in errors."""
     _id: str = attrs.field(default="", init=False)
     _plan: GrowingText = attrs.field(factory=GrowingText, init=False)
     _content: dict[Any, _Pieces] = attrs.field(factory=dict, init=False)
     _calls: dict[Any, _Pieces] = attrs.field(factory=dict, init=False)
     _citations: list[Any] = attrs.field(factory=list, init=False)
-    _said: GrowingText = attrs.field(factory=GrowingText, init=False)
     _end: Any = attrs.field(default=None, init=False)
-
-    @property
-    def text(self) -> str:
-        """Return the text received so far."""
-        return str(self._said)
 
     def feed(self, event: Any, /) -> str:
         """Add the next event, and return the text in it.

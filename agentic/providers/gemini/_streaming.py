@@ -19,6 +19,7 @@ import attrs
 
 from agentic.errors import IncompleteReply, ProviderError
 from agentic.providers._failure import reported_error
+from agentic.providers._model import ModelStream
 from agentic.providers.gemini._decoding import NAME
 from agentic.providers.gemini._fields import (
     field,
@@ -28,7 +29,6 @@ from agentic.providers.gemini._fields import (
     response_of,
     text_of,
 )
-from agentic.providers.kit._json import GrowingText
 
 __all__ = ["StreamedResponse", "failure_in"]
 
@@ -205,7 +205,8 @@ class _Candidate:
     def _add_call(self, part: dict[str, Any], call: dict[str, Any]) -> None:
         if self.calling is not None and not text_of(call, "name"):
             # A signature may come with a later piece than the name.
-            self.calling.part |= {key: part[key] for key in part if _has_text(part, key)}
+            late = {key: value for key, value in part.items() if isinstance(value, str)}
+            self.calling.part |= late
             goes_on = self.calling.add(call)
         elif field(call, "willContinue") is True or list_of(call, "partialArgs"):
             self._settle()
@@ -225,19 +226,15 @@ class _Candidate:
         self._settle()
         if not self.content:
             return self.said
-        content = {**self.content, "parts": self.parts} if self.parts else {**self.content}
-        if not self.parts:
-            content.pop("parts", None)
-        return {**self.said, "content": content}
-
-
-def _has_text(part: Any, key: str) -> bool:
-    """Return whether a part has text under a key, such as a signature that arrives late."""
-    return isinstance(part.get(key), str)
+        content = {key: value for key, value in self.content.items() if key != "parts"}
+        return {
+            **self.said,
+            "content": {**content, **({"parts": self.parts} if self.parts else {})},
+        }
 
 
 @attrs.define
-class StreamedResponse:
+class StreamedResponse(ModelStream):
     """Assembles one streamed reply from its events.
 
     >>> streamed = StreamedResponse()
@@ -248,16 +245,8 @@ class StreamedResponse:
     True
     """
 
-    model: str = attrs.field(default="", kw_only=True)
-    """The requested model, which an error that arrives before any response names."""
-    _said: dict[str, Any] = attrs.field(factory=dict, init=False)
+    _fields: dict[str, Any] = attrs.field(factory=dict, init=False)
     _candidates: dict[int, _Candidate] = attrs.field(factory=dict, init=False)
-    _text: GrowingText = attrs.field(factory=GrowingText, init=False)
-
-    @property
-    def text(self) -> str:
-        """Return the reply's text so far."""
-        return str(self._text)
 
     def feed(self, event: Any) -> str:
         """Process the next event; return the text it adds to the reply, empty for most events.
@@ -270,13 +259,13 @@ class StreamedResponse:
         failure = failure_in(data, text_of(data, "modelVersion") or self.model)
         if failure is not None:
             raise failure
-        before, counts = _dict(self._said, "usageMetadata"), _dict(data, "usageMetadata")
-        self._said |= {key: data[key] for key in data if key not in _THE_SDK_S}
+        before, counts = _dict(self._fields, "usageMetadata"), _dict(data, "usageMetadata")
+        self._fields |= {key: data[key] for key in data if key not in _THE_SDK_S}
         if before or counts:
             whole = has_field(counts, "totalTokenCount")  # others have only the traffic type
-            self._said["usageMetadata"] = counts if whole else {**before, **counts}
+            self._fields["usageMetadata"] = counts if whole else {**before, **counts}
         told = [each for each in list_of(data, "candidates") if isinstance(each, dict)]
-        return self._text.add("".join(map(self._add, told)))
+        return self._said.add("".join(map(self._add, told)))
 
     def _add(self, candidate: dict[str, Any]) -> str:
         given = field(candidate, "index")
@@ -295,10 +284,10 @@ class StreamedResponse:
         if candidates:
             ended = has_field(candidates[0], "finishReason")
         else:
-            ended = has_field(field(self._said, "promptFeedback"), "blockReason")
+            ended = has_field(field(self._fields, "promptFeedback"), "blockReason")
         if not ended:
             raise IncompleteReply(self.text)
-        return {**self._said, **({"candidates": candidates} if candidates else {})}
+        return {**self._fields, **({"candidates": candidates} if candidates else {})}
 
 
 def _dict(data: Any, name: str) -> dict[str, Any]:

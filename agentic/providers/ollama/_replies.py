@@ -13,6 +13,7 @@ import attrs
 from agentic.errors import IncompleteReply, ProviderError
 from agentic.loop import Decision
 from agentic.providers._failure import reported_error
+from agentic.providers._model import ModelStream
 from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.kit._json import GrowingText, join_pieces
 from agentic.providers.ollama._messages import NAME, decode_reply
@@ -114,27 +115,20 @@ def failure_in(body: Any, status: int | None = None, model: str = "") -> Provide
 
 
 @attrs.define
-class StreamedResponse:
+class StreamedResponse(ModelStream):
     """Assembles the lines of a stream.
 
     Each is a response with a piece of the message; the last one is `done`. Text and thinking come
     in pieces, a call comes whole (https://ollama.com/blog/streaming-tool, 2026-11).
     """
 
-    model: str = ""
-    """The model that was asked, for the errors of a stream."""
-    _said: dict[str, GrowingText] = attrs.field(factory=dict, init=False)
+    _texts: dict[str, GrowingText] = attrs.field(factory=dict, init=False)
     """The texts of the message, by field."""
     _message: dict[str, Any] = attrs.field(factory=dict, init=False)
     _lists: dict[str, list[Any]] = attrs.field(factory=dict, init=False)
     """What comes item by item: calls and images of the message."""
     _logprobs: list[Any] = attrs.field(factory=list, init=False)
     _last: dict[str, Any] | None = attrs.field(default=None, init=False)
-
-    @property
-    def text(self) -> str:
-        """Return the reply's text so far."""
-        return str(self._said.get("content", ""))
 
     def feed(self, event: Any, /) -> str:
         """Process the next line, as JSON data or as its text; return the piece of text in it.
@@ -155,12 +149,12 @@ class StreamedResponse:
         self._logprobs += items_at(data, "logprobs")
         if data.get("done") is True:
             self._last = data
-        return text_at(message, "content")
+        return self._said.add(text_at(message, "content"))
 
     def _take(self, name: str, value: Any) -> None:
         if name in _PIECES:
             # An empty piece counts too: the field was there, and goes back with the message.
-            self._said.setdefault(name, GrowingText()).add(value if isinstance(value, str) else "")
+            self._texts.setdefault(name, GrowingText()).add(value if isinstance(value, str) else "")
         elif isinstance(value, list):
             self._lists.setdefault(name, []).extend(value)
         else:
@@ -174,7 +168,7 @@ class StreamedResponse:
         """
         if self._last is None:
             raise IncompleteReply(self.text)
-        message = {**self._message, **join_pieces(self._said), **self._lists}
+        message = {**self._message, **join_pieces(self._texts), **self._lists}
         more = {"logprobs": self._logprobs} if self._logprobs else {}
         return {**self._last, "message": message, **more}
 

@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 from agentic.errors import IncompleteReply
+from agentic.providers._model import ModelStream
 from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.kit._json import GrowingText, join_pieces
 from agentic.providers.openai_chat._replies import NO_WORD, failure_in, find_usage
@@ -228,7 +229,7 @@ def _add_function(function: dict[str, Any], piece: Mapping[str, Any]) -> None:
 
 
 @attrs.define(eq=False)
-class StreamedResponse:
+class StreamedResponse(ModelStream):
     """Assembles one streamed reply from its events.
 
     >>> reply = StreamedResponse()
@@ -238,17 +239,9 @@ class StreamedResponse:
     {'role': 'assistant', 'content': 'Hi.'}
     """
 
-    model: str = ""
-    """The model to name in a ContextOverflow; if empty, the one named in the events."""
     _body: dict[str, Any] = attrs.field(init=False, factory=dict)
     _choices: "dict[int, _Choice]" = attrs.field(init=False, factory=dict)
-    _said: GrowingText = attrs.field(init=False, factory=GrowingText)
     _ended: bool = attrs.field(init=False, default=False)
-
-    @property
-    def text(self) -> str:
-        """Return the reply's text so far."""
-        return str(self._said)
 
     def feed(self, event: Any) -> str:
         """Process the next event; return the text it adds to the reply, empty for most events.

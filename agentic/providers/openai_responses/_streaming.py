@@ -14,6 +14,7 @@ import attrs
 
 from agentic.errors import IncompleteReply
 from agentic.providers._failure import reported_error
+from agentic.providers._model import ModelStream
 from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.kit._json import GrowingText, join_pieces
 from agentic.providers.openai_responses._decoding import NAME
@@ -55,7 +56,7 @@ _SPOKEN = {"response.output_text", "response.refusal"}
 
 
 @attrs.define
-class StreamedResponse:
+class StreamedResponse(ModelStream):
     """Assembles one streamed reply from its events.
 
     >>> streamed = StreamedResponse()
@@ -63,17 +64,9 @@ class StreamedResponse:
     'Hi.'
     """
 
-    model: str = ""
-    """The model to name in a ContextOverflow; if empty, the one named in the events."""
-    _said: GrowingText = attrs.field(factory=GrowingText, init=False)
     _response: dict[str, Any] = attrs.field(factory=dict, init=False)
     _items: dict[int, dict[str, Any]] = attrs.field(factory=dict, init=False)
     _ended: bool = attrs.field(default=False, init=False)
-
-    @property
-    def text(self) -> str:
-        """Return the reply's text so far."""
-        return str(self._said)
 
     def feed(self, event: Any) -> str:
         """Process the next event; return the text it adds to the reply, empty for most events.
