@@ -98,9 +98,7 @@ class _StreamedBlock:
         text = self._fields.get(field)
         if not isinstance(text, GrowingText):
             # A start event may already hold the first piece.
-            begun, text = text_at(self._fields, field), GrowingText()
-            text.add(begun)
-            self._fields[field] = text
+            self._fields[field] = text = GrowingText(text_at(self._fields, field))
         return text.add(piece)
 
     def close(self) -> None:

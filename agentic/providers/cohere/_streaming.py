@@ -117,7 +117,7 @@ class StreamedResponse(ModelStream):
             pieces.fields.update(rest)
         if name := text_at(call, "function", "name"):
             # Set, not added: only the arguments come in pieces.
-            pieces.texts["name"] = GrowingText([name])
+            pieces.texts["name"] = GrowingText(name)
         pieces.texts["arguments"].add(text_at(call, "function", "arguments"))
 
 

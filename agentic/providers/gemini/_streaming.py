@@ -29,6 +29,7 @@ from agentic.providers.gemini._fields import (
     response_of,
     text_of,
 )
+from agentic.providers.kit._json import GrowingText, join_pieces
 
 __all__ = ["StreamedResponse", "failure_in"]
 
@@ -51,10 +52,8 @@ class _PartialCall:
     """The resulting part, with the arguments received so far."""
     _unfinished: str = ""
     """The path of the string that the next piece may continue."""
-    _pieces: list[str] = attrs.field(factory=list, init=False)
-    """The pieces of that string so far, which are joined when it ends or is read."""
-    _place: tuple[Any, str | int] = attrs.field(default=({}, ""), init=False)
-    """Where that string is stored: its container and the key or index in it."""
+    _string: GrowingText | None = attrs.field(default=None, init=False)
+    """The latest value, if it is a string."""
 
     @classmethod
     def begin(cls, part: Any) -> "_PartialCall":
@@ -84,20 +83,13 @@ class _PartialCall:
             steps = [path]
         value = _value(piece)
         # A string continues where it stopped; anything else replaces what was there.
-        if path == self._unfinished and self._pieces and isinstance(value, str):
-            self._pieces.append(value)
+        if path == self._unfinished and self._string is not None and isinstance(value, str):
+            self._string.add(value)
         else:
-            self.settle()
-            holder = _reach(arguments, steps)
-            self._place = holder, _put(holder, steps[-1], value)
-            self._pieces = [value] if isinstance(value, str) else []
+            self._string = GrowingText(value) if isinstance(value, str) else None
+            stored = value if self._string is None else self._string
+            _put(_reach(arguments, steps), steps[-1], stored)
         self._unfinished = path if field(piece, "willContinue") is True else ""
-
-    def settle(self) -> None:
-        """Store the incomplete string, as far as it has arrived."""
-        if len(self._pieces) > 1:
-            self._pieces = ["".join(self._pieces)]
-            _put(*self._place, self._pieces[0])
 
 
 def _step(found: "re.Match[str]") -> str | int:
@@ -130,18 +122,15 @@ def _look(holder: Any, step: str | int) -> Any:
     return holder[step] if isinstance(step, int) and step < len(holder) else None
 
 
-def _put(holder: Any, step: str | int, value: Any) -> str | int:
-    """Set a value; return its key or index. An index beyond the end appends."""
+def _put(holder: Any, step: str | int, value: Any) -> None:
+    """Set a value. An index beyond the end appends."""
     if isinstance(holder, dict):
-        step = str(step)
-        holder[step] = value
+        holder[str(step)] = value
     elif isinstance(step, int) and step < len(holder):
         holder[step] = value
     else:
         # An index of a billion must not make a list of that length.
-        step = len(holder)
         holder.append(value)
-    return step
 
 
 @attrs.define
@@ -151,8 +140,6 @@ class _Candidate:
     said: dict[str, Any] = attrs.field(factory=dict)
     content: dict[str, Any] = attrs.field(factory=dict)
     parts: list[Any] = attrs.field(factory=list)
-    growing: list[str] = attrs.field(factory=list)
-    """The pieces of the last part if it is a text. They are joined when it ends."""
     calling: _PartialCall | None = None
 
     def add(self, candidate: Any) -> str:
@@ -174,33 +161,21 @@ class _Candidate:
         elif set(part) <= _MERGED:
             self._add_text(part)
         else:
-            self._append(part)
+            self.parts.append(part)
 
     def _add_text(self, part: dict[str, Any]) -> None:
         text = part.get("text")
         if not text:
             return
         if not isinstance(text, str):
-            self._append(part)
+            self.parts.append(part)
+            return
+        last = self.parts[-1] if self.parts else {}
         # A thought and an answer stay two parts, as in a reply that is not streamed.
-        elif self.growing and self.parts[-1].get("thought") == part.get("thought"):
-            self.growing.append(text)
+        if isinstance(last.get("text"), GrowingText) and last.get("thought") == part.get("thought"):
+            last["text"].add(text)
         else:
-            self._append(part)
-            self.growing = [text]
-
-    def _append(self, part: dict[str, Any]) -> None:
-        self._settle()
-        self.growing = []
-        self.parts.append(part)
-
-    def _settle(self) -> None:
-        """Store the incomplete text in its part, as far as it has arrived."""
-        if len(self.growing) > 1:
-            self.growing = ["".join(self.growing)]
-            self.parts[-1] = {**self.parts[-1], "text": self.growing[0]}
-        if self.calling is not None:
-            self.calling.settle()
+            self.parts.append({**part, "text": GrowingText(text)})
 
     def _add_call(self, part: dict[str, Any], call: dict[str, Any]) -> None:
         if self.calling is not None and not text_of(call, "name"):
@@ -209,28 +184,24 @@ class _Candidate:
             self.calling.part |= late
             goes_on = self.calling.add(call)
         elif field(call, "willContinue") is True or list_of(call, "partialArgs"):
-            self._settle()
             self.calling = _PartialCall.begin(part)
-            self._append(self.calling.part)
+            self.parts.append(self.calling.part)
             goes_on = field(call, "willContinue") is True
         else:
             if call:
-                self._append(part)
+                self.parts.append(part)
             goes_on = False
         if not goes_on:
-            self._settle()
             self.calling = None
 
     def whole(self) -> dict[str, Any]:
         """Return the candidate as in a non-streamed response."""
-        self._settle()
         if not self.content:
             return self.said
         content = {key: value for key, value in self.content.items() if key != "parts"}
-        return {
-            **self.said,
-            "content": {**content, **({"parts": self.parts} if self.parts else {})},
-        }
+        if self.parts:
+            content["parts"] = join_pieces(self.parts)
+        return {**self.said, "content": content}
 
 
 @attrs.define

@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import repeat
 from typing import Any
 
-import attrs
-
 from agentic.messages import ToolCall
 from agentic.usage import Usage
 
@@ -290,17 +288,18 @@ def _refuse(number: str) -> float:
     raise ValueError(message)
 
 
-@attrs.define(eq=False)
 class GrowingText:
     """A text that arrives in pieces: appending each to a string would take quadratic time.
 
-    >>> text = GrowingText()
-    >>> text.add("It is "), text.add("green."), str(text)
-    ('It is ', 'green.', 'It is green.')
+    >>> text = GrowingText("It is ")
+    >>> text.add("green."), str(text)
+    ('green.', 'It is green.')
     """
 
-    pieces: list[str] = attrs.field(factory=list)
-    """The pieces, none of which is empty."""
+    __slots__ = ("pieces",)
+
+    def __init__(self, text: str = "") -> None:
+        self.pieces = [text] if text else []
 
     def add(self, piece: str) -> str:
         """Append a piece, and return it."""
@@ -321,8 +320,8 @@ class GrowingText:
 def join_pieces(data: Any) -> Any:
     """Return JSON data with a string for each `GrowingText` in it.
 
-    >>> join_pieces({"content": [GrowingText(["a", "b"])]})
-    {'content': ['ab']}
+    >>> join_pieces({"content": [GrowingText("It is green.")]})
+    {'content': ['It is green.']}
     """
     if isinstance(data, GrowingText):
         return str(data)

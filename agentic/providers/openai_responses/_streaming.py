@@ -199,8 +199,7 @@ def _put(target: dict[str, Any], field: str, step: str, data: Any) -> str:
     """Append a piece of text or set the whole text; return what is new."""
     if step == "delta":
         if not isinstance(target.get(field), GrowingText):
-            begun, target[field] = text_at(target, field), GrowingText()
-            target[field].add(begun)
+            target[field] = GrowingText(text_at(target, field))
         piece: str = target[field].add(text_at(data, "delta"))
         return piece
     before = text_at(join_pieces(target), field)
