@@ -44,7 +44,7 @@ def test_a_system_that_is_unknown() -> None:
     assert dir(compat) == sorted(_NAMES)
 
 
-def test_texts_are_counted_under_the_name_of_the_source() -> None:
+def test_count_tokens_differs_between_two_systems() -> None:
     """In supyagent `count_tokens` counts a text; in agentix it counts messages."""
     supyagent = importlib.import_module("agentic.compat.supyagent")
     agentix = importlib.import_module("agentic.compat.agentix")

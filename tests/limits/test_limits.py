@@ -9,7 +9,7 @@ from agentic.limits import ModelLimits, Provider
 
 @pytest.mark.parametrize("tokens", [-1, 1.5, 8_192.0, True, None, "8192"])
 @pytest.mark.parametrize("field", ["context_window", "max_output"])
-def test_limits_refuse_what_is_no_whole_number_of_tokens(field: str, tokens: object) -> None:
+def test_limits_are_whole_numbers(field: str, tokens: object) -> None:
     """A negative, a fraction, a bool, nothing and a text are refused, by the field's name."""
     sizes = {"context_window": 1, "max_output": 1} | {field: tokens}
 

@@ -131,7 +131,7 @@ def test_longest_name_wins_in_any_order(names: list[str], model: str) -> None:
 
 
 @pytest.mark.parametrize("model", ["deepseek-r1-distill-llama-3.1", "grok-3", "gpt-5.9"])
-def test_catalog_has_no_name_in_the_middle_and_no_other_version(model: str) -> None:
+def test_similar_names_are_not_the_catalog_s(model: str) -> None:
     """What another registry says of such a model is not the catalog's."""
     assert _longest_name(model, CATALOG) is None
 
@@ -165,6 +165,6 @@ def test_context_limits_are_read_only() -> None:
         ("gpt-4o-realtime-preview", 16_000),
     ],
 )
-def test_window_is_what_a_request_may_hold_by_default(model: str, window: int) -> None:
+def test_the_window_needs_no_beta_header(model: str, window: int) -> None:
     """Neither what a beta header unlocks nor what is kept for the output is in the window."""
     assert get_context_limit(model) == window

@@ -42,7 +42,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("keys")
 @pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
 @pytest.mark.parametrize("name", NAMES)
-def test_a_name_becomes_a_decider_that_knows_its_limits(name: str) -> None:
+def test_a_decider_knows_its_limits(name: str) -> None:
     """The provider before the colon, the model after it, colons of its own included."""
     decider = providers.connect(name)
 
@@ -89,9 +89,7 @@ def test_a_provider_misspelled_is_suggested(given: str, meant: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_client_without_its_key_is_told_before_any_request(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_key_is_an_error(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the SDK says of it is part of the error."""
     for variable in KEYS:
         monkeypatch.delenv(variable, raising=False)
@@ -101,7 +99,7 @@ def test_a_client_without_its_key_is_told_before_any_request(
         providers.connect(name)
 
 
-def test_an_sdk_that_is_not_installed_is_named_with_its_extra() -> None:
+def test_a_missing_sdk_names_its_extra() -> None:
     """The message is the command that installs it."""
     program = (
         "import sys; sys.modules['anthropic'] = None\n"

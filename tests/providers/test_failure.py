@@ -44,14 +44,14 @@ def _openai(status: int, body: object) -> openai.APIStatusError:
     return openai.APIStatusError(f"Error code: {status}", response=response, body=body)
 
 
-def test_an_overflow_keeps_the_sizes_that_the_provider_named() -> None:
+def test_an_overflow_keeps_the_provider_s_sizes() -> None:
     """They go before what the caller knows of the model."""
     got = _translated(_openai(400, TOO_LONG), window=99)
 
     assert repr(got) == repr(ContextOverflow("m-1", 12, 8))
 
 
-def test_an_overflow_without_a_size_has_the_window_of_the_caller() -> None:
+def test_an_overflow_gets_the_known_window() -> None:
     """The error says at least what is allowed."""
     body = {"error": {"code": "context_length_exceeded", "message": "No."}}
 
@@ -95,7 +95,7 @@ def test_a_refusal_names_the_provider_and_the_status(error: Exception, status: i
     assert got.__cause__ is error
 
 
-def test_a_connection_that_breaks_within_a_reply_keeps_what_had_arrived() -> None:
+def test_a_broken_connection_keeps_received_text() -> None:
     """An answer with a status is a refusal, whatever came before it."""
     got = _translated(httpx2.ReadError("gone"), received="Hel")
 

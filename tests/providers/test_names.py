@@ -40,7 +40,7 @@ def _round(name: str) -> list[Message]:
 
 
 @given(st.text(max_size=200), st.sampled_from([TOOL_NAMES, GOOGLES, COHERES]))
-def test_every_name_becomes_one_that_is_accepted_and_stays_it(name: str, rule: Any) -> None:
+def test_every_name_becomes_an_accepted_one(name: str, rule: Any) -> None:
     """The empty one, a long one and one of lone surrogates too."""
     assert rule.accept(rule.wire(name))
     assert rule.wire(rule.wire(name)) == rule.wire(name)
@@ -55,7 +55,7 @@ def test_names_that_look_alike_stay_apart(adapter: Any) -> None:
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
-def test_a_tool_has_one_name_in_definition_call_and_result(adapter: Any) -> None:
+def test_a_tool_has_one_name(adapter: Any) -> None:
     """The model is shown calls of the tools that it has."""
     request = adapter.encode_request(_round(REFUSED), tools=[ToolDefinition(REFUSED)])
 
@@ -65,7 +65,7 @@ def test_a_tool_has_one_name_in_definition_call_and_result(adapter: Any) -> None
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
-def test_a_call_of_such_a_tool_goes_back_as_it_came(adapter: Any) -> None:
+def test_a_renamed_call_goes_back_unchanged(adapter: Any) -> None:
     """Though the message has the tool's own name, which the Decider gives it."""
     wire = [{**item, "seal": "x"} for item in adapter.encode(_round(REFUSED))]
     calls = [ToolCall("c1", REFUSED, "{}")]
@@ -74,7 +74,7 @@ def test_a_call_of_such_a_tool_goes_back_as_it_came(adapter: Any) -> None:
     assert json.dumps(adapter.encode(came)) == json.dumps(wire)
 
 
-def test_a_decision_gets_the_names_of_the_tools_again() -> None:
+def test_a_decision_has_the_tools_names() -> None:
     """One that the model made up stays."""
     calls = [ToolCall("c1", TOOL_NAMES.wire(REFUSED)), ToolCall("c2", "write")]
 

@@ -54,7 +54,7 @@ def test_what_a_tool_message_says_goes_out(adapter: ModuleType) -> None:
 
 @EVERY
 @pytest.mark.parametrize("role", ["system", "assistant"])
-def test_media_that_a_role_may_not_send_are_named(adapter: ModuleType, role: str) -> None:
+def test_media_of_other_roles_are_named(adapter: ModuleType, role: str) -> None:
     """The model learns that there was a picture, though the wire takes none of this role."""
     picture = Media("image/gif", b"GIF89a")
     speaker = Message(role, "Here.", media=[picture])  # type: ignore[arg-type]

@@ -63,7 +63,7 @@ def test_a_message_is_found_however_it_is_wrapped(row: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("row", OTHERS, ids=itemgetter("server"))
-def test_what_only_looks_like_an_overflow_is_none(row: dict[str, Any]) -> None:
+def test_other_errors_are_no_overflow(row: dict[str, Any]) -> None:
     """A rate limit, a body, an output limit: no row of the other table outvotes it."""
     assert OTHER_ERRORS[row["wording"]].search(spell(row["says"]))
     assert read_overflow(row["says"]) is None
@@ -107,13 +107,13 @@ def test_a_code_is_enough(code: str) -> None:
 @pytest.mark.parametrize(
     "code", ["rate_limit_exceeded", "ThrottlingException", "RESOURCE_EXHAUSTED", "tool_use_failed"]
 )
-def test_a_code_that_says_another_thing_is_believed(code: str) -> None:
+def test_another_code_is_believed(code: str) -> None:
     """Whatever the text speaks of: it may repeat what a model wrote."""
     assert read_overflow({"error": {"code": code, "message": TOO_LONG}}) is None
     assert read_overflow({"errors": [{"type": code, "message": TOO_LONG}]}) is None
 
 
-def test_the_name_of_a_part_of_a_stream_is_a_code() -> None:
+def test_the_key_of_an_event_is_a_code() -> None:
     """Bedrock's union says in its key which exception it holds."""
     said = {"message": "Too many tokens in all."}
 
@@ -137,7 +137,7 @@ def test_sizes_are_read_from_their_fields() -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 408, 429, 499, 504, 524])
-def test_a_status_about_rights_rate_or_time_is_never_an_overflow(status: int) -> None:
+def test_some_statuses_are_never_an_overflow(status: int) -> None:
     """A smaller request would be refused as well, or nobody looked at its size."""
     assert read_overflow({"error": {"code": status, "message": TOO_LONG}}) is None
     assert read_overflow(RequestFailed("acme", status, TOO_LONG)) is None
@@ -161,7 +161,7 @@ def test_any_other_status_decides_nothing(status: int) -> None:
         {"error": {"message": "Bad JSON.", "failed_generation": TOO_LONG, "param": TOO_LONG}},
     ],
 )
-def test_what_was_said_in_the_conversation_is_no_error(body: object) -> None:
+def test_the_conversation_is_not_an_error(body: object) -> None:
     """A reply, and what a validation repeats of the request, may speak of anything."""
     assert read_overflow(body) is None
 
@@ -186,7 +186,7 @@ def test_exceptions_of_the_sdks_are_read() -> None:
     assert [read_error_text(error).status for error in raised] == [400, 400, 400, 400, None]
 
 
-def test_an_exception_that_repeats_the_request_is_read_by_its_body() -> None:
+def test_an_exception_is_read_by_its_body() -> None:
     """Its text holds everything that the body holds, the user's words as well."""
     body = {"detail": [{"msg": "Field required", "input": TOO_LONG}]}
     response = httpx2.Response(422, json=body, request=httpx2.Request("POST", "http://127.0.0.1"))
@@ -197,7 +197,7 @@ def test_an_exception_that_repeats_the_request_is_read_by_its_body() -> None:
     assert read_overflow(error) is None
 
 
-def test_an_exception_with_an_empty_response_is_read_by_its_text() -> None:
+def test_an_empty_response_leaves_the_text() -> None:
     """LiteLLM makes up a response without a body, and says everything in the message."""
     request = httpx2.Request("POST", "http://127.0.0.1/v1/chat/completions")
     nothing = httpx2.Response(400, request=request)
@@ -208,7 +208,7 @@ def test_an_exception_with_an_empty_response_is_read_by_its_text() -> None:
     assert read_overflow(error) == Overflow(208310, 200_000)
 
 
-def test_an_overflow_that_was_translated_stays_one() -> None:
+def test_a_translated_overflow_stays_one() -> None:
     """The library's own error keeps its sizes."""
     assert read_overflow(ContextOverflow("m", 5, 4)) == Overflow(5, 4)
 
@@ -223,7 +223,7 @@ def test_an_exception_without_a_text_is_read() -> None:
     assert read_overflow(Mute()) is None
 
 
-def test_an_object_whose_properties_raise_is_read_by_its_text() -> None:
+def test_properties_may_raise() -> None:
     """A response that was streamed cannot be read twice."""
 
     class Streamed(Exception):
@@ -244,7 +244,7 @@ def test_nothing_raises(error: object) -> None:
     "piece",
     ["input token ", "exceeds max", "context of ", "1 + ", "prompt ((", "tokens 1,000", "{["],
 )
-def test_a_text_is_read_no_further_than_a_page(piece: str) -> None:
+def test_a_page_of_a_text_is_read(piece: str) -> None:
     """An error may repeat a megabyte of prompt; its first and last lines say why."""
     text = piece * (1_000_000 // len(piece))
 
@@ -271,7 +271,7 @@ def test_the_package_says_what_it_offers() -> None:
     assert callable(overflow.read_silent_overflow)
 
 
-def test_a_number_that_would_have_fitted_is_not_what_was_sent() -> None:
+def test_a_size_that_fits_was_not_sent() -> None:
     """A text may name some other size; the window is still worth having."""
     text = "prompt of 100 tokens in part 3 exceeds the context window of 8,192 tokens"
 

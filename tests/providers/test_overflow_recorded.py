@@ -12,7 +12,7 @@ from agentic.providers.overflow import is_context_overflow, read_overflow
 pytestmark = pytest.mark.corpus
 
 
-def test_every_labelled_error_is_read_as_its_label_says(
+def test_every_error_is_read_as_labelled(
     traffic: Callable[..., list[dict[str, Any]]],
 ) -> None:
     """As plain data and as a text; the sizes that are read are sizes that it names."""

@@ -19,7 +19,7 @@ def test_more_input_than_the_window_is_an_overflow() -> None:
 
 
 @pytest.mark.parametrize(("sent", "output"), [(32_768, 0), (32_700, 0), (32_600, 168)])
-def test_a_full_window_that_leaves_no_room_for_the_reply_is_one(sent: int, output: int) -> None:
+def test_a_reply_cut_by_the_window_is_an_overflow(sent: int, output: int) -> None:
     """MiMo cuts the prompt to the window; llama.cpp runs into its end."""
     usage = Usage(input=sent, output=output)
 
@@ -42,7 +42,7 @@ def test_an_ordinary_reply_is_none(usage: Usage | None, stop_reason: StopReason)
 
 
 @pytest.mark.parametrize("counted", [16_386, 32_766])
-def test_a_prompt_that_was_cut_counts_less_than_was_sent(counted: int) -> None:
+def test_a_cut_prompt_is_an_overflow(counted: int) -> None:
     """Ollama cuts to half of the window, other servers to all of it."""
     usage = Usage(input=counted, output=300)
 
@@ -71,7 +71,7 @@ def test_without_a_window_nothing_can_be_told(window: int | None) -> None:
 
 
 @given(TOKENS, TOKENS, st.sampled_from(StopReason), TOKENS)
-def test_a_request_of_half_a_window_is_never_an_overflow(
+def test_half_a_window_is_never_an_overflow(
     sent: int, output: int, stop_reason: StopReason, estimated: int
 ) -> None:
     """Whatever the reply was, as long as the estimate agrees."""

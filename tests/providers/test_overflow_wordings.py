@@ -29,7 +29,7 @@ def test_the_code_of_a_timeout_is_believed(code: str) -> None:
     assert read_overflow({"error": {"code": code, "message": "Prompt is too long"}}) is None
 
 
-def test_a_setting_named_timeout_does_not_hide_an_overflow() -> None:
+def test_a_setting_named_timeout_hides_nothing() -> None:
     """SDKs print the options of the call, and lines of code, beside what went wrong."""
     text = "create(timeout=600), wait_timeout(5), 'timeout': 60: prompt is too long: 9 tokens > 8"
 
@@ -53,7 +53,7 @@ def test_a_setting_named_timeout_does_not_hide_an_overflow() -> None:
         "max_tokens is too large: 6000. Model supports at most 4096 tokens, the request has 6000",
     ],
 )
-def test_an_output_or_a_budget_that_is_too_large_is_no_overflow(text: str) -> None:
+def test_a_large_output_limit_is_no_overflow(text: str) -> None:
     """A wrong option: no smaller request mends it, and its limit is no window."""
     assert read_overflow(text) is None
 
@@ -72,7 +72,7 @@ def test_an_output_or_a_budget_that_is_too_large_is_no_overflow(text: str) -> No
         "length limit exceeded",
     ],
 )
-def test_another_thing_that_is_too_large_is_no_overflow(text: str) -> None:
+def test_other_things_may_be_too_large(text: str) -> None:
     """An image, a server's own setting, a stack, one text of many, a body."""
     assert read_overflow(text) is None
 
@@ -118,9 +118,7 @@ def test_a_sum_with_the_output_is_an_overflow(
         ("The request exceeds gpt-4.1's maximum context length of 8,192 tokens", (None, 8_192)),
     ],
 )
-def test_a_plausible_sentence_is_read_without_a_row_of_its_own(
-    text: str, sizes: tuple[int | None, int | None]
-) -> None:
+def test_a_plausible_sentence_needs_no_row(text: str, sizes: tuple[int | None, int | None]) -> None:
     """Gateways write their own; the words that they choose from are few."""
     assert read_overflow(text) == Overflow(*sizes)
 
@@ -133,6 +131,6 @@ def test_a_plausible_sentence_is_read_without_a_row_of_its_own(
         "Input length 70000 characters exceeds the limit of 65536 characters",
     ],
 )
-def test_a_size_in_characters_is_not_one_in_tokens(text: str) -> None:
+def test_characters_are_not_tokens(text: str) -> None:
     """It is too long for the model all the same; a window of that many tokens would be wrong."""
     assert read_overflow(text) == Overflow()

@@ -102,7 +102,7 @@ def _client(name: str) -> Any:
 
 
 @pytest.mark.parametrize("name", REPLIES)
-def test_a_decider_adds_the_model_that_was_asked_for(name: str) -> None:
+def test_a_decider_adds_the_requested_model(name: str) -> None:
     """It may be an alias; the reply has the exact name."""
     options = {"max_tokens": 100} if name == "anthropic" else {}
     decider = getattr(providers, name).Decider(_client(name), "an-alias", options=options)
@@ -121,7 +121,7 @@ def test_a_decider_adds_the_model_that_was_asked_for(name: str) -> None:
     assert (decision.reply, decision.request_model) == ("Hi.", "an-alias")
 
 
-def test_a_stream_of_bedrock_has_the_id_of_its_request() -> None:
+def test_a_bedrock_stream_has_its_request_id() -> None:
     """The id is beside the stream, in what boto3 returns."""
 
     async def events() -> AsyncIterator[dict[str, Any]]:

@@ -40,7 +40,7 @@ def _sent(adapter: Any, arguments: str) -> str:
 
 
 @given(DATA)
-def test_what_is_sent_has_utf_8_and_is_otherwise_the_same(data: Any) -> None:
+def test_what_is_sent_can_be_encoded(data: Any) -> None:
     """A pair of surrogates is read as its character, like everywhere else."""
     written = json.dumps(data, ensure_ascii=False)
 
@@ -51,7 +51,7 @@ def test_what_is_sent_has_utf_8_and_is_otherwise_the_same(data: Any) -> None:
         assert replace_surrogates(data) is data
 
 
-def test_two_keys_that_become_one_do_not_leave_a_surrogate() -> None:
+def test_equal_keys_leave_no_surrogate() -> None:
     """Though the values are the same."""
     keys = ["\ufffd", "\ud800"]
 
@@ -65,7 +65,7 @@ def test_only_an_object_of_json_is_one(text: str) -> None:
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
-def test_other_arguments_go_out_as_text_in_an_object(adapter: Any) -> None:
+def test_other_arguments_are_sent_as_text(adapter: Any) -> None:
     """Under the same key, but for Anthropic, which documents another."""
     key = "INVALID_JSON" if adapter is anthropic else "unparsed_arguments"
 

@@ -72,7 +72,7 @@ def test_ids_that_repeat_are_made_to_differ() -> None:
     check(acme, responses=[{"parts": parts, "ended": "needs_tools", "spent": {}}])
 
 
-def test_a_request_that_leans_on_the_server_is_not_cut() -> None:
+def test_a_continued_request_is_not_cut() -> None:
     """It goes on from a state elsewhere, so that by itself it is no whole conversation."""
     call = {"use": "read_file", "ref": "use_1", "with": {}}
     request = {"talk": [{"by": "acme", "parts": [call]}], "state": "r1"}
@@ -568,13 +568,13 @@ class _Picky(_Acme):
     ],
     ids=lambda given: type(given).__name__ if isinstance(given, _Acme) else "",
 )
-def test_an_adapter_that_mishandles_messages_is_told_how(broken: _Acme, promise: str) -> None:
+def test_mishandled_messages_name_the_promise(broken: _Acme, promise: str) -> None:
     """The suite fails on every way of being broken, in words that name the promise."""
     with pytest.raises(AssertionError, match=f"A promise of Adapter is broken on .*{promise}"):
         check(broken)
 
 
-def test_an_orphan_is_found_even_where_the_validator_misses_it() -> None:
+def test_an_orphan_is_found_without_validator() -> None:
     """The suite looks into the request, too: a validator may err as its adapter does."""
     with pytest.raises(AssertionError, match="a result that answers no call is left out, but"):
         testing.check_adapter(_Negligent())
@@ -601,7 +601,7 @@ def test_an_orphan_is_found_even_where_the_validator_misses_it() -> None:
     ],
     ids=lambda given: type(given).__name__ if isinstance(given, _Acme) else "",
 )
-def test_an_adapter_that_misreads_replies_is_told_how(broken: _Acme, promise: str) -> None:
+def test_misread_replies_name_the_promise(broken: _Acme, promise: str) -> None:
     """Numbers, words and items: each has its own promise."""
     with pytest.raises(AssertionError, match=f"A promise of Adapter is broken on .*{promise}"):
         check(broken, requests=[])
@@ -622,9 +622,7 @@ def test_an_adapter_that_misreads_replies_is_told_how(broken: _Acme, promise: st
         (_Confused, "events that nobody knows change nothing, but they did"),
     ],
 )
-def test_an_adapter_that_loses_pieces_of_a_stream_is_told_which(
-    way: type[acme.StreamedResponse], promise: str
-) -> None:
+def test_lost_pieces_of_a_stream_are_named(way: type[acme.StreamedResponse], promise: str) -> None:
     """A reply in pieces is the whole reply, or is told to be cut."""
     with pytest.raises(AssertionError, match=f"broken on stream 1.*{promise}"):
         check(_Streaming(way))
@@ -640,7 +638,7 @@ def test_an_adapter_that_loses_pieces_of_a_stream_is_told_which(
     ],
     ids=lambda given: type(given).__name__ if isinstance(given, _Acme) else "",
 )
-def test_an_adapter_that_misreads_errors_is_told_which(broken: _Acme, promise: str) -> None:
+def test_misread_errors_name_the_promise(broken: _Acme, promise: str) -> None:
     """An overflow that is missed ends the run; one that is imagined costs the history."""
     with pytest.raises(AssertionError, match=promise):
         check(broken)

@@ -95,15 +95,13 @@ class _Slow:
         (_Numbered, "a text has one count"),
     ],
 )
-def test_a_broken_counter_is_told_which_promise_it_breaks(
-    broken: type[Counter], promise: str
-) -> None:
+def test_a_broken_counter_names_its_promise(broken: type[Counter], promise: str) -> None:
     """The suite fails on every way of being broken, in words that name promise and text."""
     with pytest.raises(AssertionError, match=promise):
         testing.check_counter(broken)
 
 
-def test_a_counter_that_takes_too_long_is_not_waited_for() -> None:
+def test_a_slow_counter_is_not_awaited() -> None:
     """The suite ends, and names the text that took so long."""
     with pytest.raises(AssertionError, match=r"spaces: it counts in time, but took over 0.5 s"):
         testing.check_counter(_Slow, timeout_seconds=0.5)

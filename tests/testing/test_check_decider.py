@@ -99,15 +99,13 @@ class _Talkative(_Plain):
         (_Talkative, "all items but the last are text"),
     ],
 )
-def test_a_broken_decider_is_told_which_promise_it_breaks(
-    broken: type[loop.Decider], promise: str
-) -> None:
+def test_a_broken_decider_names_its_promise(broken: type[loop.Decider], promise: str) -> None:
     """The suite fails on every way of being broken, in words that name promise and request."""
     with pytest.raises(AssertionError, match=promise):
         testing.check_decider(broken)
 
 
-def test_a_decider_that_never_answers_is_not_waited_for() -> None:
+def test_an_endless_decider_is_not_awaited() -> None:
     """The suite ends, and says what it waited for."""
     with pytest.raises(AssertionError, match=r"it answers in time, but took over 0.2 s"):
         testing.check_decider(_Endless, timeout_seconds=0.2)

@@ -24,7 +24,7 @@ def _python(code: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_the_names_of_the_room_are_sorted_and_there() -> None:
+def test_the_listed_names_exist_and_are_sorted() -> None:
     """`__all__` is sorted, and every name in it can be had."""
     assert sorted(testing.__all__) == testing.__all__ == dir(testing)
     assert all(getattr(testing, name) for name in testing.__all__)
@@ -39,7 +39,7 @@ def test_the_room_loads_no_test_library() -> None:
     assert _python(code) == ["False False"]
 
 
-def test_without_hypothesis_the_fakes_work_and_the_strategy_says_what_it_needs() -> None:
+def test_only_the_strategy_needs_hypothesis() -> None:
     """Only the strategy needs Hypothesis; its ImportError holds the line that installs it."""
     fake, error = _python(_WITHOUT_HYPOTHESIS)
 

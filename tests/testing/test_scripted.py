@@ -69,7 +69,7 @@ def test_a_script_that_is_over_says_so() -> None:
         _decide(decider, _request(), _request())
 
 
-def test_a_stream_gives_its_pieces_and_then_the_decision() -> None:
+def test_a_stream_ends_with_its_decision() -> None:
     """The items of a reply come one by one, and `decide` gives the Decision alone."""
 
     async def watch() -> list[str | loop.Decision]:
@@ -98,7 +98,7 @@ def test_a_stream_can_raise_between_its_pieces() -> None:
         _decide(decider, _request())
 
 
-def test_a_script_of_streams_that_is_over_says_so() -> None:
+def test_streams_that_are_over_say_so() -> None:
     """A streaming decider names the end of its script as the plain one does."""
     with pytest.raises(AssertionError, match="has 0 steps"):
         _decide(testing.StreamingScriptedDecider(), _request())
@@ -138,7 +138,7 @@ def test_a_tool_can_raise(answer: object) -> None:
         asyncio.run(executor.execute(ToolCall("c1", "tool")))
 
 
-def test_an_unknown_tool_is_answered_like_a_registry_does() -> None:
+def test_an_unknown_tool_is_not_found() -> None:
     """A name without an answer is a failure of the kind not_found."""
     result = asyncio.run(testing.ScriptedExecutor({}).execute(ToolCall("c1", "tool")))
 

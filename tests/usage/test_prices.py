@@ -23,14 +23,14 @@ def _cost(usage: Usage, model: str, **options: object) -> Cost:
     return got
 
 
-def test_what_was_read_from_the_cache_is_not_paid_twice() -> None:
+def test_cache_reads_are_not_paid_twice() -> None:
     """The cached part has its own price, the rest of the input the full one (2.50 and 1.25)."""
     got = _cost(Usage(input=MILLION, cache_read=400_000), "gpt-4o")
 
     assert got.input == Decimal("0.6") * Decimal("2.5") + Decimal("0.4") * Decimal("1.25")
 
 
-def test_what_was_written_to_the_cache_has_its_own_price() -> None:
+def test_cache_writes_have_their_own_price() -> None:
     """Anthropic charges 3.75 for a written token, 0.30 for a read one and 3.00 for another."""
     usage = Usage(input=150_000, cache_write=60_000, cache_read=80_000)
 
@@ -39,14 +39,14 @@ def test_what_was_written_to_the_cache_has_its_own_price() -> None:
     assert got.total == Decimal("0.01") * 3 + Decimal("0.06") * Decimal("3.75") + Decimal("0.024")
 
 
-def test_reasoning_is_paid_as_a_part_of_the_output() -> None:
+def test_reasoning_is_paid_as_output() -> None:
     """It is in the output already: 10.00 a million, once."""
     thought = _cost(Usage(output=MILLION, reasoning=900_000), "gpt-5")
 
     assert thought.output == _cost(Usage(output=MILLION), "gpt-5").output == Decimal(10)
 
 
-def test_the_price_may_rise_with_the_size_of_the_input() -> None:
+def test_a_price_rises_with_the_input() -> None:
     """All of a large request is dearer, so that usages must not be added up before."""
     small, large = Usage(input=200_000), Usage(input=200_001)
 
@@ -72,9 +72,7 @@ def test_the_price_may_rise_with_the_size_of_the_input() -> None:
         ("bedrock:us.amazon.nova-pro-v1:0", None, "aws"),
     ],
 )
-def test_the_server_is_told_or_read_from_the_name(
-    model: str, provider: str | None, server: str
-) -> None:
+def test_the_server_is_given_or_a_prefix(model: str, provider: str | None, server: str) -> None:
     """An adapter's name, the list's own, and the prefixes that gateways write."""
     assert _cost(Usage(input=1), model, provider=provider).provider == server
 
@@ -90,14 +88,12 @@ def test_the_server_is_told_or_read_from_the_name(
         ("my-model", "openai"),
     ],
 )
-def test_a_model_without_a_price_costs_nothing_that_is_known(
-    model: str, provider: str | None
-) -> None:
+def test_an_unknown_model_has_no_price(model: str, provider: str | None) -> None:
     """Somebody's own server is no reason to end a run."""
     assert cost(Usage(input=1_000), model, provider=provider) is None
 
 
-def test_a_price_of_then_is_not_the_price_of_now() -> None:
+def test_a_price_depends_on_the_day() -> None:
     """Prices change; a transcript is priced as of its day."""
     usage, day = Usage(input=MILLION), datetime(2025, 1, 1, tzinfo=UTC)
     then = _cost(usage, "o3", at=day)
@@ -138,7 +134,7 @@ def test_a_call_that_cannot_be_meant_is_refused(usage: object, model: object) ->
         cost(usage, model)  # type: ignore[arg-type]
 
 
-def test_without_the_library_the_error_says_how_to_install_it() -> None:
+def test_a_missing_library_is_named() -> None:
     """The room itself loads without it."""
     program = (
         "import sys; sys.modules['genai_prices'] = None; from agentic.usage import Usage, cost\n"

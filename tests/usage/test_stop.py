@@ -20,7 +20,7 @@ def test_word_of_the_table_is_its_reason(reason: StopReason) -> None:
 
 
 @pytest.mark.parametrize("word", ["stop", "tool", None])
-def test_reply_that_stopped_with_tool_calls_waits_for_them(word: str | None) -> None:
+def test_a_stop_with_calls_is_tool(word: str | None) -> None:
     """Some servers say that they stopped, or nothing, where they wait for a tool."""
     assert WORDS.reason(word, has_tool_calls=True) is StopReason.TOOL
 
