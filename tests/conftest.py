@@ -3,6 +3,8 @@
 import asyncio
 import functools
 import json
+import subprocess
+import sys
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
@@ -216,3 +218,16 @@ def talk() -> Callable[..., list[Message]]:
         return [*messages, Message("assistant", "Done.")]
 
     return make
+
+
+@pytest.fixture(scope="session")
+def run_python() -> Callable[[str], str]:
+    """Run a program in an interpreter of its own, and return what it printed."""
+
+    def run(program: str) -> str:
+        command = [sys.executable, "-c", program]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    return run

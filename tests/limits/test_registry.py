@@ -1,7 +1,6 @@
 """Models that the catalog lacks, looked for in the registry of genai-prices."""
 
-import subprocess
-import sys
+from collections.abc import Callable
 
 import pytest
 from genai_prices.data_snapshot import get_snapshot
@@ -10,13 +9,6 @@ from agentic.limits import ModelLimits, lookup
 from agentic.limits._catalog import SOURCES
 
 CATALOG = {name for source in SOURCES for name in source.models}
-
-
-def _run(program: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
-    return done.stdout.strip() or done.stderr
 
 
 @pytest.mark.parametrize(
@@ -58,27 +50,27 @@ def test_model_without_a_window_in_either_is_unknown(model: str) -> None:
     assert lookup(model) == ModelLimits(8_192, 0, known=False)
 
 
-def test_an_empty_name_does_not_load_the_library() -> None:
+def test_an_empty_name_does_not_load_the_library(run_python: Callable[[str], str]) -> None:
     """A custom decider often has no name, and every command would wait for the import."""
     program = (
         "import sys; from agentic.limits import lookup;"
         "print(lookup('').known, lookup(' ').known, 'genai_prices' in sys.modules)"
     )
 
-    assert _run(program) == "False False False"
+    assert run_python(program) == "False False False"
 
 
-def test_the_library_may_be_missing() -> None:
+def test_the_library_may_be_missing(run_python: Callable[[str], str]) -> None:
     """The extra may be absent: nothing is raised and nothing is said."""
     program = (
         "import sys; sys.modules['genai_prices'] = None; from agentic.limits import lookup;"
         "print(lookup('grok-3').known, lookup('gpt-4o').context_window)"
     )
 
-    assert _run(program) == "False 128000"
+    assert run_python(program) == "False 128000"
 
 
-def test_the_library_is_imported_when_needed() -> None:
+def test_the_library_is_imported_when_needed(run_python: Callable[[str], str]) -> None:
     """Importing the room and looking up what the catalog has cost what they did."""
     program = (
         "import sys; from agentic.limits import lookup; lookup('gpt-4o');"
@@ -86,4 +78,4 @@ def test_the_library_is_imported_when_needed() -> None:
         "print(before, 'genai_prices' in sys.modules)"
     )
 
-    assert _run(program) == "False True"
+    assert run_python(program) == "False True"

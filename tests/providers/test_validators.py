@@ -1,8 +1,7 @@
 """What all validators share: when they are loaded, and what a long request costs."""
 
-import subprocess
-import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ ADAPTERS = ["anthropic", "bedrock", "cohere", "gemini", "ollama", "openai_chat",
 
 @pytest.mark.slow
 @pytest.mark.parametrize("adapter", ADAPTERS)
-def test_validators_load_when_asked(adapter: str) -> None:
+def test_validators_load_when_asked(adapter: str, run_python: Callable[[str], str]) -> None:
     """An adapter loads its rules with the first request that is checked, and only its own."""
     program = (
         f"import sys; from agentic.providers import {adapter};"
@@ -23,13 +22,9 @@ def test_validators_load_when_asked(adapter: str) -> None:
         f"print(loaded()); {adapter}.validate({{}}); print(sorted(loaded()))"
     )
 
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
-
     room = "agentic.providers.validators"
     expected = sorted([room, f"{room}._violation", f"{room}.{adapter}"])
-    assert done.stdout.splitlines() == ["[]", str(expected)], done.stderr
+    assert run_python(program).split("\n") == ["[]", str(expected)]
 
 
 def _seconds(validate: Any, *given: Any) -> float:

@@ -1,5 +1,4 @@
-import subprocess
-import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -17,31 +16,15 @@ except ImportError as error:
 """
 
 
-def _python(code: str) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, encoding="utf-8"
-    )
-    return done.stdout.splitlines()
-
-
 def test_the_listed_names_exist_and_are_sorted() -> None:
     """`__all__` is sorted, and every name in it can be had."""
     assert sorted(testing.__all__) == testing.__all__ == dir(testing)
     assert all(getattr(testing, name) for name in testing.__all__)
 
 
-def test_the_room_loads_no_test_library() -> None:
-    """Whoever imports the fakes pays for neither Hypothesis nor pytest."""
-    code = (
-        "import sys, agentic.testing; print('hypothesis' in sys.modules, 'pytest' in sys.modules)"
-    )
-
-    assert _python(code) == ["False False"]
-
-
-def test_only_the_strategy_needs_hypothesis() -> None:
+def test_only_the_strategy_needs_hypothesis(run_python: Callable[[str], str]) -> None:
     """Only the strategy needs Hypothesis; its ImportError holds the line that installs it."""
-    fake, error = _python(_WITHOUT_HYPOTHESIS)
+    fake, error = run_python(_WITHOUT_HYPOTHESIS).split("\n")
 
     assert fake == "ScriptedDecider"
     assert "pip install 'agentic-weave[testing]'" in error
