@@ -1,6 +1,7 @@
 """Translate SDK exceptions and provider errors into errors that a decider's caller can handle."""
 
 import difflib
+import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -22,6 +23,8 @@ _SDKS = {"openai", "anthropic", "google", "boto3", "botocore", "cohere"}
 _TRANSPORTS = {"httpx", "httpx2", "httpcore", "httpcore2", "aiohttp", "urllib3", "requests"}
 """Packages whose exceptions concern the provider or the connection to it. Exceptions from elsewhere
 are mistakes in the call and are not translated."""
+# OpenAI's and Anthropic's SDKs hand these on, if a body was cut or is a gateway's error page.
+_UNREADABLE = (json.JSONDecodeError, UnicodeDecodeError)
 _BAD_REQUEST, _NOT_FOUND = 400, 404
 _UNKNOWN_MODEL = re.compile(
     r"model_not_found|model\b.{0,200}\bnot exist|not a valid model|invalid model", re.IGNORECASE
@@ -125,7 +128,7 @@ def _speaks_of_the_provider(error: Exception) -> bool:
     if isinstance(error, ProviderError):
         return False
     origins = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
-    if origins & (_SDKS | _TRANSPORTS):
+    if origins & (_SDKS | _TRANSPORTS) or isinstance(error, _UNREADABLE):
         return True
     # An OSError with a file name is a local problem, not one of the connection to the provider.
     return isinstance(error, OSError) and error.filename is None
@@ -139,6 +142,8 @@ def _translated(
     if received and status is None and read_overflow(error) is None:
         return IncompleteReply(received)
     problem = _text_of(error)
+    if isinstance(error, _UNREADABLE):
+        problem = f"the answer cannot be read: {problem}"
     if status is None and (address := _address(error)):
         problem = f"{problem.rstrip('.')} at {address}"
     return reported_error(error, provider, model, status, problem, window=window)

@@ -1,6 +1,7 @@
 """What an SDK raises, as the errors that callers of a decider can act on."""
 
 import asyncio
+import json
 
 import anthropic
 import httpx2
@@ -82,6 +83,8 @@ def test_an_overflow_gets_the_known_window() -> None:
         (httpx2.ReadError("gone"), None),
         (ConnectionResetError("gone"), None),
         (TimeoutError("too slow"), None),
+        (json.JSONDecodeError("Expecting value", "<html>", 0), None),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), None),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -147,6 +150,17 @@ def test_overflow_in_stream_has_window(told: int | None, expected: int) -> None:
     got = _translated(ContextOverflow("m-1", 12, told), window=99)
 
     assert repr(got) == repr(ContextOverflow("m-1", 12, expected))
+
+
+def test_an_unreadable_answer_is_a_failure_of_the_provider() -> None:
+    """OpenAI's and Anthropic's SDKs hand on what `json` raises for a body that was cut."""
+    cut = json.JSONDecodeError("Expecting value", "{", 1)
+
+    got = _translated(cut)
+
+    assert isinstance(got, RequestFailed)
+    assert got.problem.startswith("the answer cannot be read: Expecting value")
+    assert repr(_translated(cut, received="Hel")) == repr(IncompleteReply("Hel"))
 
 
 def test_exceptions_that_cause_each_other_end() -> None:
