@@ -65,7 +65,7 @@ PRIVATE = {
     "agentic.providers._failure": "errors of no SDK in particular",
     "agentic.providers.bedrock._blocking": "a thread, and what cancels it",
     "agentic.providers.bedrock._encoding": DATA,
-    "agentic.providers.cohere._encoding": DATA,
+    "agentic.providers.cohere._messages": DATA,
     "agentic.providers.gemini._encoding": DATA,
     "agentic.providers.openai_chat._encoding": MADE_UP,
     "agentic.providers.openai_responses._encoding": MADE_UP,

@@ -13,7 +13,7 @@ from agentic.loop import Decision
 from agentic.messages import Message, ToolCall, ToolResult
 from agentic.providers import anthropic, bedrock, cohere, gemini, openai_chat, openai_responses
 from agentic.providers.bedrock._encoding import TOOL_NAMES
-from agentic.providers.cohere._encoding import TOOL_NAMES as COHERES
+from agentic.providers.cohere._messages import TOOL_NAMES as COHERES
 from agentic.providers.gemini._encoding import TOOL_NAMES as GOOGLES
 from agentic.tools import ToolDefinition
 

@@ -10,10 +10,8 @@ from agentic.limits import ModelLimits
 from agentic.loop import Decision, Input
 from agentic.providers._failure import reported_error
 from agentic.providers._model import ModelDecider
-from agentic.providers.cohere._decoding import NAME
-from agentic.providers.cohere._encoding import TOOL_NAMES, encode_request
-from agentic.providers.cohere._replies import decode_response
-from agentic.providers.cohere._streaming import StreamedResponse
+from agentic.providers.cohere._messages import NAME, TOOL_NAMES, encode_request
+from agentic.providers.cohere._replies import StreamedResponse, decode_response
 from agentic.providers.kit import at, plain, text_at
 
 if TYPE_CHECKING:

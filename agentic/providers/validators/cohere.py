@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agentic.providers.cohere._encoding import TOOL_NAMES
+from agentic.providers.cohere._messages import TOOL_NAMES
 from agentic.providers.kit import at, items_at, parse_object, plain, text_at
 from agentic.providers.validators._violation import Step, Violation, find_unpaired
 
