@@ -9,7 +9,7 @@ messages.
 import itertools
 from collections.abc import Callable
 from datetime import UTC, timedelta, timezone
-from typing import Any, TypeAlias
+from typing import Any
 
 import attrs
 
@@ -33,8 +33,6 @@ except ImportError as missing:
     ) from missing
 
 __all__ = ["conversations"]
-
-_Draw: TypeAlias = st.DrawFn
 
 _PROSE = "look at the parser, then run every test again and tell me what is red. " * 20
 # With explicit characters, Hypothesis does not need its tables of Unicode, which take seconds to
@@ -120,7 +118,7 @@ class _Parts:
 
 
 @st.composite
-def _sound(draw: _Draw, parts: _Parts, max_rounds: int) -> list[Message]:
+def _sound(draw: st.DrawFn, parts: _Parts, max_rounds: int) -> list[Message]:
     """Draw a conversation in which every call is answered once, right after it."""
     ids = itertools.count(1)
     messages = [_said(draw, parts, "system") for _ in range(draw(_UP_TO_TWO))]
@@ -136,13 +134,13 @@ def _sound(draw: _Draw, parts: _Parts, max_rounds: int) -> list[Message]:
 
 
 @st.composite
-def _heap(draw: _Draw, parts: _Parts, max_messages: int) -> list[Message]:
+def _heap(draw: st.DrawFn, parts: _Parts, max_messages: int) -> list[Message]:
     """Draw messages that are unrelated, except for ids that happen to be equal."""
     return [_any_message(draw, parts) for _ in range(draw(st.integers(0, max_messages)))]
 
 
 @st.composite
-def _after_accidents(draw: _Draw, parts: _Parts, max_rounds: int) -> list[Message]:
+def _after_accidents(draw: st.DrawFn, parts: _Parts, max_rounds: int) -> list[Message]:
     """Draw a sound conversation, and apply a few accidents to it."""
     messages = draw(_sound(parts, max_rounds))
     for accident in draw(st.lists(st.sampled_from(_ACCIDENTS), max_size=4)):
@@ -161,7 +159,7 @@ def _without_pins_on_orphans(messages: list[Message]) -> list[Message]:
     return messages
 
 
-def _said(draw: _Draw, parts: _Parts, role: Any) -> Message:
+def _said(draw: st.DrawFn, parts: _Parts, role: Any) -> Message:
     """Draw a message without calls and results."""
     fields = draw(_BESIDE)
     if role == "user" and draw(_SELDOM):
@@ -171,7 +169,7 @@ def _said(draw: _Draw, parts: _Parts, role: Any) -> Message:
     return Message(role, draw(parts.texts), **fields)
 
 
-def _former_summary(draw: _Draw, parts: _Parts) -> Message:
+def _former_summary(draw: st.DrawFn, parts: _Parts) -> Message:
     """Draw the message that an earlier compaction left."""
     count, generation = draw(st.integers(1, 99)), draw(st.integers(1, 3))
     moment = draw(st.datetimes(timezones=_ZONES))
@@ -181,7 +179,7 @@ def _former_summary(draw: _Draw, parts: _Parts) -> Message:
     return summary.to_message()
 
 
-def _tool_round(draw: _Draw, parts: _Parts, ids: "itertools.count[int]") -> list[Message]:
+def _tool_round(draw: st.DrawFn, parts: _Parts, ids: "itertools.count[int]") -> list[Message]:
     """Draw calls and their results, in any order, each spread over any number of messages."""
     called = [_calling(draw, parts, [f"call_{next(ids)}" for _ in range(draw(_ONE_TO_FOUR))])]
     if draw(_SELDOM):
@@ -199,7 +197,7 @@ def _tool_round(draw: _Draw, parts: _Parts, ids: "itertools.count[int]") -> list
     return [*called, *(Message("tool", tool_results=each, **draw(_BESIDE)) for each in answers)]
 
 
-def _calling(draw: _Draw, parts: _Parts, ids: list[str]) -> Message:
+def _calling(draw: st.DrawFn, parts: _Parts, ids: list[str]) -> Message:
     """Draw an assistant message that makes the calls with these ids."""
     calls = [
         ToolCall(call_id, draw(_TOOL_NAMES), draw(parts.arguments), extra=draw(_UNKNOWN))
@@ -209,7 +207,7 @@ def _calling(draw: _Draw, parts: _Parts, ids: list[str]) -> Message:
     return Message("assistant", text, tool_calls=calls, **draw(_BESIDE))
 
 
-def _result(draw: _Draw, parts: _Parts, call_id: str, name: str) -> ToolResult:
+def _result(draw: st.DrawFn, parts: _Parts, call_id: str, name: str) -> ToolResult:
     """Draw the answer to a call."""
     failed = draw(_SELDOM)
     return ToolResult(
@@ -224,7 +222,7 @@ def _result(draw: _Draw, parts: _Parts, call_id: str, name: str) -> ToolResult:
     )
 
 
-def _any_message(draw: _Draw, parts: _Parts) -> Message:
+def _any_message(draw: st.DrawFn, parts: _Parts) -> Message:
     """Draw a message of any kind, with one of the few repeating ids."""
     kind = draw(_KINDS)
     if kind != "tools":
@@ -236,37 +234,37 @@ def _any_message(draw: _Draw, parts: _Parts) -> Message:
     return Message("tool", tool_results=results, **draw(_BESIDE))
 
 
-def _lose(draw: _Draw, messages: list[Message]) -> None:
+def _lose(draw: st.DrawFn, messages: list[Message]) -> None:
     """Remove one message: a call, its results, or a text."""
     del messages[draw(_place(messages))]
 
 
-def _cut_off(draw: _Draw, messages: list[Message]) -> None:
+def _cut_off(draw: st.DrawFn, messages: list[Message]) -> None:
     """Remove everything from some position on, as when a process is killed."""
     del messages[draw(_place(messages)) :]
 
 
-def _move(draw: _Draw, messages: list[Message]) -> None:
+def _move(draw: st.DrawFn, messages: list[Message]) -> None:
     """Move one message to another position."""
     moved = messages.pop(draw(_place(messages)))
     messages.insert(draw(st.integers(0, len(messages))), moved)
 
 
-def _repeat(draw: _Draw, messages: list[Message]) -> None:
+def _repeat(draw: st.DrawFn, messages: list[Message]) -> None:
     """Insert one message a second time: the same object, or an equal one."""
     message = messages[draw(_place(messages))]
     again = message if draw(st.booleans()) else attrs.evolve(message)
     messages.insert(draw(st.integers(0, len(messages))), again)
 
 
-def _lose_result(draw: _Draw, messages: list[Message]) -> None:
+def _lose_result(draw: st.DrawFn, messages: list[Message]) -> None:
     """Remove the first result of a message, which may be its only one."""
     at = draw(_place(messages))
     # Not replace(): a stale payload is part of the damage.
     messages[at] = attrs.evolve(messages[at], tool_results=messages[at].tool_results[1:])
 
 
-def _confuse_ids(draw: _Draw, messages: list[Message]) -> None:
+def _confuse_ids(draw: st.DrawFn, messages: list[Message]) -> None:
     """Set one id for every call and every result of a message."""
     at = draw(_place(messages))
     same = draw(st.sampled_from(["call_1", "call_2", *_FEW_IDS]))
@@ -281,7 +279,7 @@ def _place(messages: list[Message]) -> st.SearchStrategy[int]:
     return st.integers(0, len(messages) - 1)
 
 
-_ACCIDENTS: list[Callable[[_Draw, list[Message]], None]] = [
+_ACCIDENTS: list[Callable[[st.DrawFn, list[Message]], None]] = [
     _lose,
     _cut_off,
     _move,

@@ -5,7 +5,7 @@ import contextlib
 import itertools
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from typing import Any
 
 import attrs
 
@@ -34,8 +34,6 @@ from agentic.testing._store import check_store
 
 __all__ = ["check_sessions"]
 
-SessionsFactory: TypeAlias = Callable[[], Sessions]
-
 _NO_IDS: list[Any] = [
     "",
     ".",
@@ -59,7 +57,9 @@ _TICK_SECONDS = 0.02
 """Long enough to separate two changes by the coarsest clock that a place may have."""
 
 
-def check_sessions(factory: SessionsFactory, *, other: SessionsFactory | None = None) -> None:
+def check_sessions(
+    factory: Callable[[], Sessions], *, other: Callable[[], Sessions] | None = None
+) -> None:
     """Check the promises of a place with many sessions, and those of its stores.
 
     Call it from sync code: it runs its own event loops.
