@@ -14,7 +14,7 @@ from typing import BinaryIO
 import attrs
 
 from agentic._lazy import asyncio
-from agentic.errors import HistoryConflict, HistoryCorrupt, SessionNotFound
+from agentic.errors import HistoryCorrupt
 from agentic.history._disk import (
     make_folders,
     open_locked,
@@ -24,26 +24,20 @@ from agentic.history._disk import (
     sync_folders,
     write_private,
 )
-from agentic.history._export import (
-    Exported,
-    Lines,
-    encode_output_line,
-    encode_title_line,
-    read_export,
-)
+from agentic.history._export import Exported, encode_output_line, encode_title_line
 from agentic.history._jsonl import JsonlStore
 from agentic.history._outputs import outputs_beside
 from agentic.history._protocols import SessionInfo
 from agentic.history._session_file import find_end, is_session, survey
+from agentic.history._sessions import BaseSessions, already_exists
 from agentic.history._validate import (
     absolute,
     check_session_id,
-    check_title,
     from_timestamp,
     in_utc,
     is_session_id,
 )
-from agentic.history._waiting import in_thread
+from agentic.history._waiting import threaded
 
 __all__ = ["JsonlSessions"]
 
@@ -56,7 +50,7 @@ _BATCH_BYTES = 1024 * 1024
 
 
 @attrs.frozen
-class JsonlSessions:
+class JsonlSessions(BaseSessions):
     """A folder of sessions, created at the first write.
 
     `history.sqlite` is the better choice if many processes write or if listing must be fast: here
@@ -98,58 +92,7 @@ class JsonlSessions:
         """
         return await asyncio.to_thread(self._list)
 
-    async def rename(self, session_id: str, title: str) -> None:
-        """Set the title of a session, or remove it with ""; this does not disturb a writer.
-
-        Raises:
-            ConfigError: the session id or the title is invalid.
-            HistoryNotWritten: the title is unchanged.
-            SessionNotFound: there is no such session.
-        """
-        check_title(title)
-        await in_thread(self._set_title, self._find(session_id), title)
-
-    async def delete(self, session_id: str) -> None:
-        """Remove a session with its outputs, its title and the incomplete lines of killed writers.
-
-        Raises:
-            ConfigError: the session id is invalid.
-            HistoryConflict: another process is writing the session.
-            HistoryNotWritten: the session could not be removed, or only in part.
-            SessionNotFound: there is no such session.
-        """
-        # A killed import leaves an empty file, which is no session but must be removable.
-        await in_thread(self._delete, self._find(session_id, empty=True))
-
-    async def redact(
-        self,
-        session_id: str,
-        message_id: str | int,
-        replacement: str,
-        *,
-        secret: str | None = None,
-        by: str | None = None,
-    ) -> None:
-        """Permanently replace the text of a session's message, like the store's `redact`.
-
-        Raises:
-            SessionNotFound: there is no such session.
-            ConfigError, HistoryConflict, HistoryCorrupt, HistoryNotWritten, MessageNotFound: as
-                raised by the store's `redact`.
-        """
-        self._find(session_id)
-        async with self.open(session_id) as store:
-            await store.redact(message_id, replacement, secret=secret, by=by)
-
-    async def export(self, session_id: str) -> AsyncIterator[bytes]:
-        """Yield the session, as it is now, as lines: its entries, its title, its outputs.
-
-        Raises:
-            ConfigError: the session id is invalid.
-            HistoryCorrupt: an output was changed since it was stored. The lines before it were
-                yielded.
-            SessionNotFound: there is no such session.
-        """
+    async def _export(self, session_id: str) -> AsyncIterator[bytes]:
         path = self._find(session_id)
         title, outputs = self._title(path), outputs_beside(path, fsync=self.fsync)
         with path.open("rb") as file:
@@ -166,18 +109,13 @@ class JsonlSessions:
             content = await asyncio.to_thread(outputs.get, ref)
             yield encode_output_line(ref, content, str(path))
 
-    async def import_(self, session_id: str, lines: Lines) -> None:
-        """Create a session from an export, completely or not at all. Its lines are held in memory.
+    @property
+    def _place(self) -> str:
+        return str(self.folder)
 
-        Raises:
-            ConfigError: the session id or the type of the lines is invalid.
-            HistoryConflict: there already is such a session.
-            HistoryCorrupt: a line cannot be read.
-            HistoryNotWritten: no session was created.
-        """
-        path = self._path(session_id)
-        found = await read_export(lines, f"the import of {session_id}")
-        await in_thread(self._import, path, found)
+    @threaded
+    def _check_exists(self, session_id: str) -> None:
+        self._find(session_id)
 
     def _path(self, session_id: str) -> Path:
         return self.folder / f"{check_session_id(session_id)}{_SUFFIX}"
@@ -191,7 +129,7 @@ class JsonlSessions:
                 raise HistoryCorrupt(str(path), 0, "it is not a session")
             if found or empty:
                 return path
-        raise SessionNotFound(session_id, str(self.folder))
+        raise self._missing(session_id)
 
     def _list(self) -> Sequence[SessionInfo]:
         # not by glob, which treats an unreadable folder as an empty one
@@ -241,6 +179,10 @@ class JsonlSessions:
             return ""
         return text.partition("\n")[0]  # a text editor may have added a line
 
+    @threaded
+    def _rename(self, session_id: str, title: str) -> None:
+        self._set_title(self._find(session_id), title)
+
     def _set_title(self, path: Path, title: str) -> None:
         # Not an entry: that would need the lock, and make the writer's view outdated.
         beside = Path(f"{path}.title")
@@ -250,7 +192,10 @@ class JsonlSessions:
             else:
                 beside.unlink(missing_ok=True)
 
-    def _delete(self, path: Path) -> None:
+    @threaded
+    def _delete(self, session_id: str) -> None:
+        # A killed import leaves an empty file, which is no session but must be removable.
+        path = self._find(session_id, empty=True)
         require_flock("JsonlSessions")
         with reporting(path), open_locked(path):
             for other in self.folder.iterdir():
@@ -262,15 +207,17 @@ class JsonlSessions:
             if self.fsync:
                 sync_folders([self.folder])
 
-    def _import(self, path: Path, found: Exported) -> None:
+    @threaded
+    def _import(self, session_id: str, found: Exported) -> None:
         """Create a session under its own lock; its file stays empty until all is written."""
+        path = self._path(session_id)
         require_flock("JsonlSessions")
         with reporting(path):
             make_folders(self.folder)
             with open_locked(path):
                 with path.open("rb") as file:
                     if any(line.strip() for line in file):
-                        raise _there_already(path)
+                        raise already_exists(str(path))
                 try:
                     self._fill(path, found)
                 # Still under the lock, so that nobody finds half an import.
@@ -295,10 +242,6 @@ class JsonlSessions:
     def _clear(self, path: Path) -> None:
         self._set_title(path, "")
         shutil.rmtree(outputs_beside(path, fsync=self.fsync).folder, ignore_errors=True)
-
-
-def _there_already(path: Path) -> HistoryConflict:
-    return HistoryConflict(str(path), "already exists: choose another id, or delete it first")
 
 
 def _rewind(file: BinaryIO) -> int:

@@ -1,11 +1,12 @@
 """Waiting for steps that must not stop midway: a cancellation is raised after they are done."""
 
-from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+import functools
+from collections.abc import Callable, Coroutine
+from typing import Any, ParamSpec, TypeVar
 
 from agentic._lazy import asyncio
 
-__all__ = ["finish", "in_thread"]
+__all__ = ["finish", "in_thread", "threaded"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -14,6 +15,16 @@ T = TypeVar("T")
 async def in_thread(step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a step to its end in a thread, where waiting blocks nothing else, cancelled or not."""
     return await finish(asyncio.ensure_future(asyncio.to_thread(step, *args, **kwargs)))
+
+
+def threaded(step: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """Decorate a step that is to be awaited, and runs like `in_thread`."""
+
+    @functools.wraps(step)
+    async def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        return await in_thread(step, *args, **kwargs)
+
+    return run
 
 
 async def finish(work: "asyncio.Future[T]", *, grace_seconds: float | None = None) -> T:

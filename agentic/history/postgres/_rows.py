@@ -109,7 +109,7 @@ class PostgresRows(SessionRows):
             psycopg.errors.ProgramLimitExceeded: the entry is too large.
             psycopg.errors.UniqueViolation: somebody else has added an entry.
         """
-        values = self._values(kind, _check_size(text), state, writer, key)
+        values = self._values(kind, text, state, writer, key)
         if self.fence is None:
             # psycopg would not prepare it before the sixth append of a connection.
             await self._cursor.execute(_APPEND, values, prepare=True)
@@ -150,7 +150,7 @@ class PostgresRows(SessionRows):
     ) -> tuple[Any, ...]:
         reached = (state.seq, state.view, state.standing, state.messages, state.summarized)
         hashed = None if key is None else hash_key(key)
-        return (self.session, *reached, kind, text, writer, hashed)
+        return (self.session, *reached, kind, _check_size(text), writer, hashed)
 
     async def _fetch(self, query: Query) -> list[TupleRow]:
         # In its text form, bytea takes two characters a byte.

@@ -2,24 +2,20 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Coroutine, Sequence
+import functools
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from datetime import UTC
-from typing import Any
+from typing import Any, ParamSpec
 
 import attrs
 import psycopg
 from psycopg.rows import TupleRow
 
-from agentic.errors import HistoryConflict, HistoryUnavailable, SessionNotFound
-from agentic.history._export import (
-    Exported,
-    Lines,
-    encode_output_line,
-    encode_title_line,
-    read_export,
-)
+from agentic.errors import HistoryUnavailable
+from agentic.history._export import Exported, encode_output_line, encode_title_line
 from agentic.history._protocols import Lease, SessionInfo
-from agentic.history._validate import check_lease_terms, check_session_id, check_title
+from agentic.history._sessions import LeasedBase, already_exists
+from agentic.history._validate import check_session_id
 from agentic.history._waiting import finish
 from agentic.history.postgres._database import KeptConnections, Link, lock_session
 from agentic.history.postgres._leases import acquire, refuse_leased, release, renew
@@ -37,6 +33,7 @@ from agentic.history.postgres._store import PostgresStore
 
 __all__ = ["PostgresSessions"]
 
+P = ParamSpec("P")
 _BATCH_ROWS = 500
 _GRACE_SECONDS = 10.0
 """How long a step may go on after a cancellation: enough unless the server is stalled."""
@@ -55,8 +52,21 @@ _LIST = """
 """
 
 
+def _finished(
+    step: Callable[P, Coroutine[Any, Any, None]],
+) -> Callable[P, Coroutine[Any, Any, None]]:
+    """Decorate a step that runs to its end, cancelled or not, unless the server is silent."""
+
+    @functools.wraps(step)
+    async def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        work = asyncio.ensure_future(step(*args, **kwargs))
+        await finish(work, grace_seconds=_GRACE_SECONDS)
+
+    return run
+
+
 @attrs.frozen
-class PostgresSessions:
+class PostgresSessions(LeasedBase):
     """The sessions of a database, in tables that the first write creates; listing reads a row each.
 
     Every method opens a connection and closes it. `open` opens none: each store has its own.
@@ -102,38 +112,11 @@ class PostgresSessions:
             kept=self._kept,
         )
 
-    async def acquire(self, session_id: str, owner: str, seconds: float) -> Lease:
-        """Take a lease of a session for that long; the owner's former one ends.
-
-        Raises:
-            ConfigError: an argument is invalid.
-            HistoryConflict: another owner has a lease, or somebody writes without one.
-            HistoryNotWritten: the server cannot be reached, or refuses.
-            HistoryUnavailable: the connection was lost; repeat it.
-        """
-        check_lease_terms(owner, seconds)
-        name = self._name(check_session_id(session_id))
-        async with self._writing(name) as link:
-            return await acquire(await link.to_write(), session_id, owner, seconds, name)
-
-    async def renew(self, lease: Lease, seconds: float) -> Lease:
-        """Return the lease, extended to that long from now.
-
-        Raises:
-            ConfigError: the seconds are not > 0.
-            HistoryConflict: it has expired or was taken over.
-            HistoryNotWritten, HistoryUnavailable: as for `acquire`.
-        """
-        check_lease_terms(lease.owner, seconds)
-        name = self._name(lease.session_id)
-        async with self._writing(name) as link:
-            return await renew(await link.to_write(), lease, seconds, name)
-
     async def release(self, lease: Lease) -> None:
         """Release the lease. Does nothing if it is lost.
 
         Raises:
-            HistoryNotWritten, HistoryUnavailable: as for `acquire`. It will expire.
+            HistoryNotWritten, HistoryUnavailable: it is not given up, and will expire.
         """
         async with self._writing(self._name(lease.session_id)) as link:
             await release(await link.to_write(), lease)
@@ -149,63 +132,26 @@ class PostgresSessions:
                 return []
             return [_describe(row) async for row in await connection.execute(_LIST)]
 
-    async def rename(self, session_id: str, title: str) -> None:
-        """Set the title of a session, or remove it with ""; this does not disturb a writer.
+    @property
+    def _place(self) -> str:
+        return place(self.dsn)
 
-        Raises:
-            ConfigError: the session id or the title is invalid.
-            HistoryNotWritten: the title is unchanged.
-            HistoryUnavailable: the connection was lost; the title may be the old or the new one.
-            SessionNotFound: there is no such session.
-        """
-        check_session_id(session_id)
-        await self._finish(self._rename(session_id, check_title(title)))
-
-    async def delete(self, session_id: str) -> None:
-        """Remove a session with its outputs and its title.
-
-        Raises:
-            ConfigError: the session id is invalid.
-            HistoryConflict: another process is writing the session.
-            HistoryNotWritten: nothing was removed.
-            HistoryUnavailable: the connection was lost; the session may or may not exist.
-            SessionNotFound: there is no such session.
-        """
-        await self._finish(self._delete(check_session_id(session_id)))
-
-    async def redact(
-        self,
-        session_id: str,
-        message_id: str | int,
-        replacement: str,
-        *,
-        secret: str | None = None,
-        by: str | None = None,
-    ) -> None:
-        """Permanently replace the text of a session's message, like the store's `redact`.
-
-        Raises:
-            SessionNotFound: there is no such session.
-            ConfigError, HistoryConflict, HistoryCorrupt, HistoryNotWritten, MessageNotFound: as
-                raised by the store's `redact`.
-        """
-        async with self._reading(self._name(check_session_id(session_id))) as connection:
-            await self._find(connection, session_id)
-        # A store of its own, because a redaction takes the lock and changes what a writer knows.
-        async with self.open(session_id) as store:
-            await store.redact(message_id, replacement, secret=secret, by=by)
-
-    async def export(self, session_id: str) -> AsyncIterator[bytes]:
-        """Yield the session, as it is now, as lines: its entries, its title, its outputs.
-
-        Raises:
-            ConfigError: the session id is invalid.
-            SessionNotFound: there is no such session.
-            HistoryCorrupt: an output is damaged.
-            HistoryUnavailable: the server cannot be reached, or refuses the request.
-        """
-        check_session_id(session_id)
+    async def _acquire(self, session_id: str, owner: str, seconds: float) -> Lease:
         name = self._name(session_id)
+        async with self._writing(name) as link:
+            return await acquire(await link.to_write(), session_id, owner, seconds, name)
+
+    async def _renew(self, lease: Lease, seconds: float) -> Lease:
+        name = self._name(lease.session_id)
+        async with self._writing(name) as link:
+            return await renew(await link.to_write(), lease, seconds, name)
+
+    async def _check_exists(self, session_id: str) -> None:
+        async with self._reading(self._name(session_id)) as connection:
+            await self._find(connection, session_id)
+
+    async def _export(self, session_id: str) -> AsyncIterator[bytes]:
+        name = self._name(check_session_id(session_id))
         async with self._reading(name) as connection:
             rows = await self._find(connection, session_id)
             # one snapshot of the session, however long the export takes
@@ -219,29 +165,13 @@ class PostgresSessions:
                     content = await rows.ask(rows.output(ref))
                     yield encode_output_line(ref, content, name)
 
-    async def import_(self, session_id: str, lines: Lines) -> None:
-        """Create a session from an export, completely or not at all. Its lines are held in memory.
-
-        Raises:
-            ConfigError: the session id or the type of the lines is invalid.
-            HistoryConflict: there already is such a session.
-            HistoryCorrupt: a line cannot be read.
-            HistoryNotWritten: no session was created.
-            HistoryUnavailable: the connection was lost; the session may or may not exist.
-        """
-        check_session_id(session_id)
-        found = await read_export(lines, f"the import of {session_id}")
-        await self._finish(self._import(session_id, found))
-
-    async def _finish(self, step: Coroutine[Any, Any, None]) -> None:
-        """Run a step to its end, cancelled or not, unless the server is silent."""
-        await finish(asyncio.ensure_future(step), grace_seconds=_GRACE_SECONDS)
-
+    @_finished
     async def _rename(self, session_id: str, title: str) -> None:
         async with self._writing(self._name(session_id)) as link:
             rows = await self._find(await link.to_read(), session_id)
             await rows.ask(rows.set_title(title))
 
+    @_finished
     async def _delete(self, session_id: str) -> None:
         async with self._writing(self._name(session_id)) as link:
             rows = await self._find(await link.to_read(), session_id)
@@ -249,6 +179,7 @@ class PostgresSessions:
                 await _lock(rows.connection, session_id, rows.name)
                 await rows.ask(rows.delete())
 
+    @_finished
     async def _import(self, session_id: str, found: Exported) -> None:
         name = self._name(session_id)
         async with self._writing(name) as link:
@@ -257,8 +188,7 @@ class PostgresSessions:
                 # Also keeps a second import of the same name away, until this one has committed.
                 await _lock(connection, session_id, name)
                 if await PostgresRows.find(connection, session_id, name):
-                    problem = "is there already: choose another id, or delete it first"
-                    raise HistoryConflict(name, problem)
+                    raise already_exists(name)
                 rows = await PostgresRows.add(
                     connection, session_id, name, title=found.title, created_at=found.created_at
                 )
@@ -267,14 +197,11 @@ class PostgresSessions:
                 for ref, content in found.outputs.items():
                     await rows.put_output(ref, content)
 
-    def _name(self, session_id: str) -> str:
-        return f"session {session_id!r} in {place(self.dsn)}"
-
     async def _find(self, connection: Connection | None, session_id: str) -> PostgresRows:
         name = self._name(session_id)
         rows = await PostgresRows.find(connection, session_id, name) if connection else None
         if rows is None:
-            raise SessionNotFound(session_id, place(self.dsn))
+            raise self._missing(session_id)
         return rows
 
     @contextlib.asynccontextmanager

@@ -9,23 +9,12 @@ from pathlib import Path
 
 import attrs
 
-from agentic.errors import HistoryConflict, HistoryCorrupt, SessionNotFound
-from agentic.history._export import (
-    Exported,
-    Lines,
-    encode_output_line,
-    encode_title_line,
-    read_export,
-)
+from agentic.errors import HistoryCorrupt
+from agentic.history._export import Exported, encode_output_line, encode_title_line
 from agentic.history._protocols import Lease, SessionInfo
-from agentic.history._validate import (
-    absolute,
-    check_lease_terms,
-    check_session_id,
-    check_title,
-    from_timestamp,
-)
-from agentic.history._waiting import in_thread
+from agentic.history._sessions import LeasedBase, already_exists
+from agentic.history._validate import absolute, check_session_id, from_timestamp
+from agentic.history._waiting import in_thread, threaded
 from agentic.history.sqlite._database import (
     BUSY_SECONDS,
     Busy,
@@ -55,7 +44,7 @@ _LIST = """
 
 
 @attrs.frozen
-class SqliteSessions:
+class SqliteSessions(LeasedBase):
     """A database of sessions, created at the first write; listing reads one row per session.
 
     >>> import tempfile
@@ -84,36 +73,6 @@ class SqliteSessions:
         """
         return SqliteStore(self.path, session_id, fsync=self.fsync, lease=lease)
 
-    async def acquire(self, session_id: str, owner: str, seconds: float) -> Lease:
-        """Take a lease of a session for that long; the owner's former one ends.
-
-        Raises:
-            ConfigError: an argument is invalid.
-            HistoryConflict: another owner has a lease, or somebody writes without one.
-            HistoryCorrupt, HistoryNotWritten: there is no new lease.
-        """
-        check_lease_terms(owner, seconds)
-        return await in_thread(self._acquire, check_session_id(session_id), owner, seconds)
-
-    async def renew(self, lease: Lease, seconds: float) -> Lease:
-        """Return the lease, extended to that long from now.
-
-        Raises:
-            ConfigError: the seconds are not > 0.
-            HistoryConflict: it has expired or was taken over.
-            HistoryCorrupt, HistoryNotWritten: it is not extended.
-        """
-        check_lease_terms(lease.owner, seconds)
-        return await in_thread(self._renew, lease, seconds)
-
-    async def release(self, lease: Lease) -> None:
-        """Release the lease. Does nothing if it is lost.
-
-        Raises:
-            HistoryCorrupt, HistoryNotWritten: it is not given up, and will expire.
-        """
-        await in_thread(self._release, lease)
-
     async def list(self) -> Sequence[SessionInfo]:
         """Return a line for every session, the most recently changed first.
 
@@ -123,57 +82,22 @@ class SqliteSessions:
         """
         return await asyncio.to_thread(self._list)
 
-    async def rename(self, session_id: str, title: str) -> None:
-        """Set the title of a session, or remove it with ""; this does not disturb a writer.
+    @threaded
+    def release(self, lease: Lease) -> None:
+        """Release the lease. Does nothing if it is lost.
 
         Raises:
-            ConfigError: the session id or the title is invalid.
-            HistoryCorrupt, HistoryNotWritten: the title is unchanged.
-            SessionNotFound: there is no such session.
+            HistoryCorrupt, HistoryNotWritten: it is not given up, and will expire.
         """
-        await in_thread(self._rename, check_session_id(session_id), check_title(title))
+        with self._writing() as connection:
+            release(connection, lease)
 
-    async def delete(self, session_id: str) -> None:
-        """Remove a session with its outputs and its title, and overwrite their content.
+    @property
+    def _place(self) -> str:
+        return str(self.path)
 
-        Raises:
-            ConfigError: the session id is invalid.
-            HistoryConflict: another process is writing the session.
-            HistoryCorrupt, HistoryNotWritten: nothing was removed.
-            SessionNotFound: there is no such session.
-        """
-        await in_thread(self._delete, check_session_id(session_id))
-
-    async def redact(
-        self,
-        session_id: str,
-        message_id: str | int,
-        replacement: str,
-        *,
-        secret: str | None = None,
-        by: str | None = None,
-    ) -> None:
-        """Permanently replace the text of a session's message, like the store's `redact`.
-
-        Raises:
-            SessionNotFound: there is no such session.
-            ConfigError, HistoryConflict, HistoryCorrupt, HistoryNotWritten, MessageNotFound: as
-                raised by the store's `redact`.
-        """
-        await asyncio.to_thread(self._check_there, check_session_id(session_id))
-        async with self.open(session_id) as store:
-            await store.redact(message_id, replacement, secret=secret, by=by)
-
-    async def export(self, session_id: str) -> AsyncIterator[bytes]:
-        """Yield the session, as it is now, as lines: its entries, its title, its outputs.
-
-        Raises:
-            ConfigError: the session id is invalid.
-            SessionNotFound: there is no such session.
-            HistoryCorrupt: the file is not a database of sessions, or an output is damaged.
-            OSError: the file exists but cannot be opened.
-        """
-        batches = self._export(check_session_id(session_id))
+    async def _export(self, session_id: str) -> AsyncIterator[bytes]:
+        batches = self._read_lines(check_session_id(session_id))
         try:
             while batch := await in_thread(next, batches, None):
                 for line in batch:
@@ -182,32 +106,17 @@ class SqliteSessions:
             # An abandoned export would keep its snapshot, and the WAL could not restart.
             batches.close()
 
-    async def import_(self, session_id: str, lines: Lines) -> None:
-        """Create a session from an export, completely or not at all. Its lines are held in memory.
-
-        Raises:
-            ConfigError: the session id or the type of the lines is invalid.
-            HistoryConflict: there already is such a session.
-            HistoryCorrupt: a line cannot be read, or the file is not a database of sessions.
-            HistoryNotWritten: no session was created.
-        """
-        check_session_id(session_id)
-        found = await read_export(lines, f"the import of {session_id}")
-        await in_thread(self._import, session_id, found)
-
+    @threaded
     def _acquire(self, session_id: str, owner: str, seconds: float) -> Lease:
         name = self._name(session_id)
         # Whoever writes without a lease holds the lock.
         with locked_session(self.path, session_id, name), self._writing() as connection:
             return acquire(connection, session_id, owner, seconds, name)
 
+    @threaded
     def _renew(self, lease: Lease, seconds: float) -> Lease:
         with self._writing() as connection:
             return renew(connection, lease, seconds, self._name(lease.session_id))
-
-    def _release(self, lease: Lease) -> None:
-        with self._writing() as connection:
-            release(connection, lease)
 
     def _list(self) -> Sequence[SessionInfo]:
         connection = connect_reader(self.path)
@@ -220,17 +129,20 @@ class SqliteSessions:
             except TypeError as problem:  # a column may hold any type
                 raise HistoryCorrupt(str(self.path), 0, str(problem)) from problem
 
+    @threaded
     def _rename(self, session_id: str, title: str) -> None:
         with self._changing(session_id) as rows:
             rows.ask(rows.set_title(title))
 
-    def _check_there(self, session_id: str) -> None:
+    @threaded
+    def _check_exists(self, session_id: str) -> None:
         connection = connect_reader(self.path)
         if connection is None:
             raise self._missing(session_id)
         with contextlib.closing(connection), reading(self.path):
             self._find(connection, session_id)
 
+    @threaded
     def _delete(self, session_id: str) -> None:
         with locked_session(self.path, session_id, self._name(session_id)):
             with self._changing(session_id) as rows:
@@ -239,7 +151,7 @@ class SqliteSessions:
                 rows.ask(rows.delete())
             checkpoint(self.path, "TRUNCATE")  # the WAL also holds what was deleted
 
-    def _export(self, session_id: str) -> Generator[Sequence[bytes], None, None]:
+    def _read_lines(self, session_id: str) -> Generator[Sequence[bytes], None, None]:
         """Yield the lines of a session in batches, all from one snapshot of it."""
         connection = connect_reader(self.path)
         if connection is None:
@@ -254,6 +166,7 @@ class SqliteSessions:
                 content = rows.ask(rows.output(ref))
                 yield [encode_output_line(ref, content, rows.name)]
 
+    @threaded
     def _import(self, session_id: str, found: Exported) -> None:
         created_at = found.created_at.timestamp() if found.created_at else time.time()
         name = self._name(session_id)
@@ -261,20 +174,13 @@ class SqliteSessions:
         with locked_session(self.path, session_id, name), self._writing() as connection:
             refuse_leased(connection, session_id, name)
             if SqliteRows.find(connection, session_id, name):
-                problem = "is there already: choose another id, or delete it first"
-                raise HistoryConflict(name, problem)
+                raise already_exists(name)
             rows = SqliteRows.add(connection, session_id, name, created_at)
             rows.ask(rows.set_title(found.title))
             for entry in found.entries:
                 rows.append(entry.kind, entry.text, entry.state, entry.key)
             for ref, content in found.outputs.items():
                 rows.put_output(ref, content)
-
-    def _name(self, session_id: str) -> str:
-        return f"session {session_id!r} in {self.path}"
-
-    def _missing(self, session_id: str) -> SessionNotFound:
-        return SessionNotFound(session_id, str(self.path))
 
     def _find(self, connection: sqlite3.Connection, session_id: str) -> SqliteRows:
         rows = SqliteRows.find(connection, session_id, self._name(session_id))
