@@ -26,7 +26,7 @@ from agentic.history._disk import (
 )
 from agentic.history._export import Exported, encode_output_line, encode_title_line
 from agentic.history._jsonl import JsonlStore
-from agentic.history._outputs import outputs_beside
+from agentic.history._outputs import Outputs
 from agentic.history._protocols import SessionInfo
 from agentic.history._session_file import find_end, is_session, survey
 from agentic.history._sessions import BaseSessions, already_exists
@@ -94,7 +94,7 @@ class JsonlSessions(BaseSessions):
 
     async def _export(self, session_id: str) -> AsyncIterator[bytes]:
         path = self._find(session_id)
-        title, outputs = self._title(path), outputs_beside(path, fsync=self.fsync)
+        title, outputs = self._title(path), Outputs(path, self.fsync)
         with path.open("rb") as file:
             left = await asyncio.to_thread(_rewind, file)
             while left > 0:
@@ -231,7 +231,7 @@ class JsonlSessions(BaseSessions):
     def _fill(self, path: Path, found: Exported) -> None:
         # Outputs and title first, and the entries last: only they make it a session.
         self._clear(path)  # what a killed import left
-        outputs = outputs_beside(path, fsync=self.fsync)
+        outputs = Outputs(path, self.fsync)
         for output in found.outputs.values():
             outputs.put(output)
         self._set_title(path, found.title)
@@ -241,7 +241,7 @@ class JsonlSessions(BaseSessions):
 
     def _clear(self, path: Path) -> None:
         self._set_title(path, "")
-        shutil.rmtree(outputs_beside(path, fsync=self.fsync).folder, ignore_errors=True)
+        shutil.rmtree(Outputs(path, self.fsync).folder, ignore_errors=True)
 
 
 def _rewind(file: BinaryIO) -> int:

@@ -23,7 +23,7 @@ from agentic.history._disk import reporting, sync_folders, write_private
 from agentic.history._entries import decode, encode_message, encode_view
 from agentic.history._keys import check_repeated
 from agentic.history._log import Log
-from agentic.history._outputs import outputs_beside
+from agentic.history._outputs import Outputs
 from agentic.history._redaction import Redacted, RedactionRequest, log_redaction, redact_lines
 from agentic.history._replace import Diff, Knowledge, Known, StoredView, merge
 from agentic.history._session_file import (
@@ -148,10 +148,10 @@ class JsonlStore(BaseStore):
     async def _put(self, content: bytes) -> str:
         # Outputs are written by whoever holds the lock, so that a redaction misses none.
         await self._do(self._log.claim)
-        return await in_thread(outputs_beside(self.path, fsync=self.fsync).put, content)
+        return await in_thread(Outputs(self.path, self.fsync).put, content)
 
     async def _get(self, ref: str) -> bytes | None:
-        return await asyncio.to_thread(outputs_beside(self.path, fsync=self.fsync).get, ref)
+        return await asyncio.to_thread(Outputs(self.path, self.fsync).get, ref)
 
     async def _redact(self, request: RedactionRequest) -> None:
         await self._do(self._redact_file, request)
@@ -180,8 +180,8 @@ class JsonlStore(BaseStore):
             self._knowledge.check_seen(here, self._name)
         # The usual case covers everything, and then nothing has to be read.
         elif not self._knowledge.covers(here, known, replaces):
-            nothing: list[tuple[int, Message]] = []
-            stored = self._read(read_placed, nothing)
+            nothing: tuple[list[tuple[int, Message]], int] = ([], 0)
+            stored, _ = self._read(read_placed, nothing)
             line = encode_view("replace", merge(view, known, replaces, stored, self._name))
         self._knowledge.replace(self._write(line))
 
@@ -266,7 +266,7 @@ def _join(lines: list[bytes], size: int) -> bytes:
 
 
 def _remove_outputs(path: Path, redacted: Redacted) -> list[str]:
-    outputs = outputs_beside(path, fsync=True)
+    outputs = Outputs(path, fsync=True)
     with reporting(outputs.folder):
         gone = [ref for ref in outputs.refs() if redacted.must_go(ref, outputs.get(ref) or b"")]
         for ref in gone:

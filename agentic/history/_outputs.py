@@ -21,7 +21,6 @@ __all__ = [
     "decode_output",
     "encode_output",
     "make_ref",
-    "outputs_beside",
     "read_output",
 ]
 
@@ -87,7 +86,7 @@ def check_ref(given: object) -> str:
     Raises:
         ConfigError: `given` is anything else, such as a path.
     """
-    if not isinstance(given, str) or not _is_ref(given):
+    if not isinstance(given, str) or not REF.fullmatch(given):
         raise ConfigError(
             "ref",
             given,
@@ -97,21 +96,21 @@ def check_ref(given: object) -> str:
     return given
 
 
-def _is_ref(text: str) -> bool:
-    """Return whether a text has the form of a reference.
-
-    >>> _is_ref("../session.jsonl")
-    False
-    """
-    return REF.fullmatch(text) is not None
-
-
 @attrs.frozen
 class Outputs:
-    """The outputs of one session."""
+    """The outputs of the session in a file, whether or not it exists.
 
-    folder: Path
+    >>> Outputs(Path("monday.jsonl"), fsync=False).folder.name
+    'monday.jsonl.outputs'
+    """
+
+    path: Path
     fsync: bool
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the outputs."""
+        return Path(f"{self.path}.outputs")
 
     def put(self, content: bytes) -> str:
         """Store an encoded output, unless it is already there, and return its reference.
@@ -141,19 +140,10 @@ class Outputs:
         if not self.folder.is_dir():
             return []
         # A killed writer may have left half an output here, under another name.
-        return sorted(path.name for path in self.folder.iterdir() if _is_ref(path.name))
+        return sorted(path.name for path in self.folder.iterdir() if REF.fullmatch(path.name))
 
     def _make_folder(self) -> None:
         if not self.folder.is_dir():
             make_folders(self.folder)
             if self.fsync:
                 sync_folders([self.folder.parent])
-
-
-def outputs_beside(path: Path, *, fsync: bool) -> Outputs:
-    """Return the outputs of the session in this file, whether or not it exists.
-
-    >>> outputs_beside(Path("monday.jsonl"), fsync=False).folder.name
-    'monday.jsonl.outputs'
-    """
-    return Outputs(Path(f"{path}.outputs"), fsync)

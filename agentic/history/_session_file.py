@@ -130,20 +130,17 @@ def read_view(file: BinaryIO, session: str) -> StoredView:
     Raises:
         HistoryCorrupt: an entry on the way cannot be read.
     """
-    end = find_end(file)
-    return StoredView([message for _, message in _read_placed(file, session, end)], end, end)
+    placed, end = read_placed(file, session)
+    return StoredView([message for _, message in placed], end, end)
 
 
-def read_placed(file: BinaryIO, session: str) -> list[tuple[int, Message]]:
-    """Read what `read_view` reads, each message with the offset of its entry.
+def read_placed(file: BinaryIO, session: str) -> tuple[list[tuple[int, Message]], int]:
+    """Read what `read_view` reads, each message with the offset of its entry, and the end.
 
     Raises:
         HistoryCorrupt: an entry on the way cannot be read.
     """
-    return _read_placed(file, session, find_end(file))
-
-
-def _read_placed(file: BinaryIO, session: str, end: int) -> list[tuple[int, Message]]:
+    end = find_end(file)
     newer: list[tuple[int, Message]] = []
     redacted = 0  # a caller that loaded before the latest redaction knows nothing older
     for line in read_backwards(file, end):
@@ -154,9 +151,9 @@ def _read_placed(file: BinaryIO, session: str, end: int) -> list[tuple[int, Mess
             continue
         placed = [(max(redacted, line.offset), message) for message in entry.messages]
         if entry.kind != "message":
-            return [*placed, *reversed(newer)]
+            return [*placed, *reversed(newer)], end
         newer += placed
-    return newer[::-1]
+    return newer[::-1], end
 
 
 def read_full(file: BinaryIO, session: str) -> list[Message]:

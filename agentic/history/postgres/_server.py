@@ -69,21 +69,16 @@ class _Connection(psycopg.AsyncConnection[Any]):
 async def without_limit(connection: Connection) -> AsyncIterator[None]:
     """Let the steps inside take as long as they need: a long import, a table being rewritten."""
     assert isinstance(connection, _Connection)  # noqa: S101  `connect` created it
-    if connection.is_pooled:  # nothing was set: another client would get it
-        before, connection.patience_seconds = connection.patience_seconds, float("inf")
-        try:
-            yield
-        finally:
-            connection.patience_seconds = before
-        return
-    row = await (await connection.execute("SHOW statement_timeout")).fetchone()
-    await connection.execute("SET statement_timeout = 0")
+    row = None
+    if not connection.is_pooled:  # else another client would get what is set
+        row = await (await connection.execute("SHOW statement_timeout")).fetchone()
+        await connection.execute("SET statement_timeout = 0")
     before, connection.patience_seconds = connection.patience_seconds, float("inf")
     try:
         yield
     finally:
         connection.patience_seconds = before
-        if not connection.closed:
+        if row and not connection.closed:
             reset = "SELECT set_config('statement_timeout', %s, false)"
             await connection.execute(reset, row)
 

@@ -312,8 +312,9 @@ def _make(path: Path, *, fsync: bool) -> None:
     """Create a complete database under another name, then rename it."""
     missing = make_folders(path.parent)
     # Staged empty, so that the database is private from its first byte.
-    with _locked_for_making(path), staged(path, b"", fsync=False) as written:
-        if path.exists():
+    lock = _open(path, _MAKING, str(path), wait=True)
+    with _unlocking(lock), staged(path, b"", fsync=False) as written:
+        if path.exists():  # another, for which this one has waited, has made it
             return
         with contextlib.closing(_connect(written)) as connection:
             _migrate(connection, written)
@@ -371,7 +372,7 @@ def purge(path: Path, name: str) -> None:
             # Copies the database to a temporary file and back: so much disk must be free.
             connection.execute("VACUUM")
         except sqlite3.OperationalError as problem:
-            if problem.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+            if _code(problem) != sqlite3.SQLITE_BUSY:
                 raise
             raise _in_use(name) from problem
         ((busy, _, _),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -402,17 +403,12 @@ def lock_session(database: Path, session_id: str, name: str) -> LockedFile:
 @contextlib.contextmanager
 def locked_session(database: Path, session_id: str, name: str) -> Iterator[None]:
     """Be the one writer of a session for a while. Raises what `lock_session` raises."""
-    lock = lock_session(database, session_id, name)
-    try:
+    with _unlocking(lock_session(database, session_id, name)):
         yield
-    finally:
-        unlock(lock)
 
 
 @contextlib.contextmanager
-def _locked_for_making(database: Path) -> Iterator[None]:
-    """Be the only one who makes this database, after waiting for another who does."""
-    lock = _open(database, _MAKING, str(database), wait=True)
+def _unlocking(lock: LockedFile) -> Iterator[None]:
     try:
         yield
     finally:
