@@ -6,8 +6,8 @@ An entry is a JSON object on one line, which ends with `\n`:
     {"v":1,"type":"replace","messages":[...]}    these messages replaced the history
     {"v":1,"type":"restore","messages":[...]}    a replace was undone, resulting in these messages
 
-The entry of a message may have a `"key"`, by which a repeated append finds it, and then
-`"redacted": true` once a redaction has changed it.
+The entry of a message may have a `"key"`, by which a repeated append finds it (its caller may not
+know whether the first one was stored), and then `"redacted": true` once a redaction has changed it.
 
 Messages have the form of `messages.to_plain`. Every entry contains the version, so that a reader
 that starts at the end needs no header. An entry of another version or type is skipped if it
@@ -22,13 +22,15 @@ two adjacent ones would be read as one character if they were escaped. NaN and i
 written as Python's json writes them.
 """
 
+import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
 import attrs
 
-from agentic.errors import ConfigError, HistoryCorrupt, HistoryTooNew
+from agentic.errors import ConfigError, HistoryConflict, HistoryCorrupt, HistoryTooNew
+from agentic.history._replace import say_the_same
 from agentic.history._validate import check_message
 from agentic.messages import Message, from_plain, to_plain
 
@@ -41,11 +43,14 @@ __all__ = [
     "decode",
     "encode_message",
     "encode_view",
+    "hash_key",
+    "read_key",
 ]
 
 Kind: TypeAlias = Literal["message", "replace", "restore"]
 _KINDS: tuple[str, ...] = get_args(Kind)
 _VERSION = 1
+_KEY = b'"key":'
 _FIELDS = {"v", "type", "key", "message", "messages", "redacted", "optional", "must_understand"}
 BEGINNING = b'{"v":'
 """The beginning of every entry, or of a torn one as far as it goes."""
@@ -65,6 +70,21 @@ class Entry:
     """The key that a message was appended with."""
     redacted: bool = False
     """Whether a message with a key is no longer what was appended."""
+
+    def check_repeated(self, message: Message, session: str) -> None:
+        """Raise if a key is used for a second message. After a redaction, nobody can tell.
+
+        Raises:
+            HistoryConflict: the entry holds another message.
+        """
+        # What it says is compared, and the stored message stays: whoever appends it again may have
+        # read the clock again meanwhile, or counted the tokens.
+        if not self.redacted and not say_the_same(self.messages[0], message):
+            problem = (
+                f"already has another message with the key {self.key!r}: use a key for one message "
+                "only, and repeat an append with the same message"
+            )
+            raise HistoryConflict(session, problem)
 
 
 def encode_message(message: Message, key: str | None = None) -> bytes:
@@ -122,6 +142,37 @@ def count_summarized(messages: Sequence[Message]) -> int | None:
     """
     counts = (one.summary.messages_summarized for one in reversed(messages) if one.summary)
     return next(counts, None)
+
+
+def hash_key(key: str) -> int:
+    """Return the number by which a database finds a key: 8 bytes in its index, whatever the key.
+
+    >>> hash_key("run-7/1") == hash_key("run-7/1") != hash_key("run-7/2")
+    True
+    """
+    content = key.encode("utf-8", "surrogatepass")
+    digest = hashlib.blake2b(content, digest_size=8, person=b"key").digest()
+    # Signed, as the 64-bit integers of both databases are.
+    return int.from_bytes(digest, signed=True)
+
+
+def read_key(line: bytes) -> str | None:
+    """Return the key in the line of an entry; None if it has none or cannot be read.
+
+    >>> read_key(b'{"v":1,"type":"message","key":"k1","message":{"v":1,"role":"user"}}')
+    'k1'
+    """
+    # In a string of JSON the quotation marks would be escaped: most lines are never decoded.
+    if _KEY not in line:
+        return None
+    try:
+        plain = json.loads(line.decode("utf-8", "surrogatepass"))
+    # The json module has no error of its own for a line that is nested too deeply.
+    except (ValueError, RecursionError):
+        return None
+    is_message = isinstance(plain, dict) and plain.get("type") == "message"
+    key = plain.get("key") if is_message else None
+    return key if isinstance(key, str) else None
 
 
 def _readable(message: Message) -> dict[str, Any]:

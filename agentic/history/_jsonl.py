@@ -21,7 +21,6 @@ from agentic._lazy import asyncio
 from agentic.errors import NothingToRestore
 from agentic.history._disk import reporting, sync_folders, write_private
 from agentic.history._entries import decode, encode_message, encode_view
-from agentic.history._keys import check_repeated
 from agentic.history._log import Log
 from agentic.history._outputs import Outputs
 from agentic.history._redaction import Redacted, RedactionRequest, log_redaction, redact_lines
@@ -168,7 +167,7 @@ class JsonlStore(BaseStore):
         entry = decode(found.text, self._name, found.offset) if found else None
         if found is None or entry is None:
             return False
-        check_repeated(entry, message, self._name)
+        entry.check_repeated(message, self._name)
         self._knowledge.repeat(found.offset)
         return True
 

@@ -24,7 +24,7 @@ from agentic.history._disk import (
     staged,
     sync_folders,
 )
-from agentic.history._keys import read_key
+from agentic.history._entries import read_key
 from agentic.history._session_file import FileLine, find_end, is_session, read_forwards
 
 __all__ = ["Log"]

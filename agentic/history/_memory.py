@@ -4,7 +4,6 @@ import attrs
 
 from agentic.errors import NothingToRestore
 from agentic.history._entries import Entry, decode, encode_message, encode_view
-from agentic.history._keys import check_repeated
 from agentic.history._outputs import make_ref
 from agentic.history._redaction import RedactionRequest, log_redaction, redact_lines
 from agentic.history._replace import Diff, Knowledge, Known, StoredView, compare, merge
@@ -76,7 +75,7 @@ class MemoryStore(BaseStore):
     async def _append(self, message: Message, key: str | None) -> None:
         history = self._layers[-1].messages
         if stored := self._keyed.get(key or ""):
-            check_repeated(stored, message, self._name)
+            stored.check_repeated(message, self._name)
             self._repeat(stored.messages[0], history)
             return
         entry = Entry("message", (message,), key)

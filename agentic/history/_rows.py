@@ -15,8 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 import attrs
 
 from agentic.errors import HistoryCorrupt, NothingToRestore
-from agentic.history._entries import REDACTION, Entry, count_summarized, decode
-from agentic.history._keys import check_repeated, hash_key
+from agentic.history._entries import REDACTION, Entry, count_summarized, decode, hash_key
 from agentic.history._redaction import RedactionRequest, redact_lines
 from agentic.history._replace import (
     Diff,
@@ -219,7 +218,7 @@ class SessionRows:
         if found is None:
             return False
         seq, stored = found
-        check_repeated(stored, message, self.name)
+        stored.check_repeated(message, self.name)
         knowledge.repeat(seq)
         return True
 

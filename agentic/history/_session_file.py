@@ -18,8 +18,7 @@ from typing import BinaryIO
 import attrs
 
 from agentic.errors import HistoryCorrupt
-from agentic.history._entries import BEGINNING, REDACTION, Entry, count_summarized, decode
-from agentic.history._keys import read_key
+from agentic.history._entries import BEGINNING, REDACTION, Entry, count_summarized, decode, read_key
 from agentic.history._replace import Diff, StoredView, compare
 from agentic.messages import Message
 

@@ -12,7 +12,7 @@ from psycopg import AsyncCursor
 from psycopg.errors import ProgramLimitExceeded
 from psycopg.rows import TupleRow
 
-from agentic.history._keys import hash_key
+from agentic.history._entries import hash_key
 from agentic.history._rows import Query, Question, SessionRows, State
 from agentic.history.postgres._leases import HELD, Fence
 from agentic.history.postgres._server import Connection

@@ -1,4 +1,9 @@
-"""The rows of one session in SQLite: how they are queried and added."""
+"""The rows of one session in SQLite, and of its lease: how they are queried and added.
+
+A lease says who may write a session; every write checks it in its own transaction. SQLite has one
+writer at a time, so what the check has found holds until the commit. The times are those of the
+machine, which all processes on one file share.
+"""
 
 import sqlite3
 import time
@@ -7,12 +12,17 @@ from typing import Self, TypeVar
 
 import attrs
 
-from agentic.history._keys import hash_key
+from agentic.errors import HistoryConflict
+from agentic.history._entries import hash_key
+from agentic.history._protocols import Lease
 from agentic.history._rows import Question, SessionRows, State
+from agentic.history._validate import from_timestamp
 
-__all__ = ["SqliteRows"]
+__all__ = ["SqliteRows", "acquire", "check", "refuse_leased", "release", "renew"]
 
 T = TypeVar("T")
+_FIND = "SELECT owner FROM leases WHERE session = ? AND expires_at > ?"
+_HELD = "SELECT 1 FROM leases WHERE session = ? AND epoch = ? AND expires_at > ?"
 
 
 @attrs.frozen
@@ -71,3 +81,66 @@ class SqliteRows(SessionRows):
         found = self.connection.execute(find, (self.session,))
         while batch := found.fetchmany(batch_rows):
             yield [text + b"\n" for (text,) in batch]
+
+
+def acquire(
+    connection: sqlite3.Connection, session_id: str, owner: str, seconds: float, name: str
+) -> Lease:
+    """Take a lease with a new epoch. Requires a transaction.
+
+    Raises:
+        HistoryConflict: another owner's lease is in force.
+    """
+    # Its own lease does not stop an owner: a worker that was killed and restarted goes on at once.
+    refuse_leased(connection, session_id, name, owner)
+    connection.execute("DELETE FROM leases WHERE session = ?", (session_id,))
+    # Not time.monotonic(): the row may outlive a restart of the machine.
+    expires_at = time.time() + seconds
+    # AUTOINCREMENT never gives a number again, whatever was deleted.
+    add = "INSERT INTO leases (session, owner, expires_at) VALUES (?, ?, ?)"
+    epoch = connection.execute(add, (session_id, owner, expires_at)).lastrowid
+    return Lease(session_id, owner, epoch or 0, from_timestamp(expires_at))
+
+
+def renew(connection: sqlite3.Connection, lease: Lease, seconds: float, name: str) -> Lease:
+    """Extend a lease that is in force. Requires a transaction.
+
+    Raises:
+        HistoryConflict: it has expired, or somebody else has it.
+    """
+    check(connection, lease, name)
+    expires_at = time.time() + seconds
+    extend = "UPDATE leases SET expires_at = ? WHERE epoch = ?"
+    connection.execute(extend, (expires_at, lease.epoch))
+    return Lease(lease.session_id, lease.owner, lease.epoch, from_timestamp(expires_at))
+
+
+def release(connection: sqlite3.Connection, lease: Lease) -> None:
+    """Remove a lease, unless somebody else has taken the session over."""
+    remove = "DELETE FROM leases WHERE session = ? AND epoch = ?"
+    connection.execute(remove, (lease.session_id, lease.epoch))
+
+
+def check(connection: sqlite3.Connection, lease: Lease, name: str) -> None:
+    """Raise if a lease is not in force.
+
+    Raises:
+        HistoryConflict: it has expired, or somebody else has it.
+    """
+    values = (lease.session_id, lease.epoch, time.time())
+    if connection.execute(_HELD, values).fetchone() is None:
+        raise HistoryConflict(name, lease.describe_loss())
+
+
+def refuse_leased(
+    connection: sqlite3.Connection, session_id: str, name: str, owner: str | None = None
+) -> None:
+    """Raise if a lease on the session is in force, unless it is this owner's.
+
+    Raises:
+        HistoryConflict: there is one.
+    """
+    row = connection.execute(_FIND, (session_id, time.time())).fetchone()
+    if row is not None and row[0] != owner:
+        problem = f"is leased by {row[0]!r}: wait until it is released or has expired"
+        raise HistoryConflict(name, problem)

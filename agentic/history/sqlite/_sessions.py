@@ -27,8 +27,7 @@ from agentic.history.sqlite._database import (
     transaction,
     writing,
 )
-from agentic.history.sqlite._leases import acquire, refuse_leased, release, renew
-from agentic.history.sqlite._rows import SqliteRows
+from agentic.history.sqlite._rows import SqliteRows, acquire, refuse_leased, release, renew
 from agentic.history.sqlite._store import SqliteStore
 
 __all__ = ["SqliteSessions"]

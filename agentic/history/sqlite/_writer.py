@@ -30,8 +30,7 @@ from agentic.history.sqlite._database import (
     purge,
     unlock,
 )
-from agentic.history.sqlite._leases import check, refuse_leased
-from agentic.history.sqlite._rows import SqliteRows
+from agentic.history.sqlite._rows import SqliteRows, check, refuse_leased
 from agentic.messages import Message
 
 __all__ = ["SqliteWriter"]
