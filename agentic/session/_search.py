@@ -22,6 +22,7 @@ import attrs
 
 from agentic._lazy import asyncio
 from agentic.context.digest import message_ref
+from agentic.history._outputs import REF as KEPT_REF
 from agentic.messages import Media, Message, ToolCall, ToolResult
 from agentic.session import _grep
 from agentic.session._grep import LINE_CHARS
@@ -42,7 +43,6 @@ __all__ = [
     "search",
 ]
 
-KEPT_REF = re.compile(r"out-[0-9a-f]{16}")
 PLACE_REF = re.compile(r"m([0-9]{1,9})(?:\.([0-9]{1,9}))?")
 """The number of a message, and optionally that of a result in it. Never taken as a call's id, even
 if a call has an id of this form."""

@@ -23,7 +23,7 @@ from agentic.errors import ConfigError
 from agentic.history import Archive, Diff
 from agentic.messages import Message, find_summary, prefix_length
 from agentic.session._archive import SessionArchive
-from agentic.session._status import EXCHANGE, Status, make_status
+from agentic.session._status import EXCHANGE, Status, lowest_limit
 from agentic.tokens import Counter
 
 if TYPE_CHECKING:
@@ -160,14 +160,19 @@ class Session:
         """Return how near the next summary is. Only new messages are counted."""
         history = await self._archive.history()
         found = self._view.check(history, upcoming=EXCHANGE, **await self._beside())
-        return make_status(
-            self.policy,
-            summary=find_summary(history),
-            messages=len(history) - prefix_length(history),
+        summary = find_summary(history)
+        kept = summary.messages_kept if summary else 0
+        return Status(
+            summary=summary,
+            # What the summary kept was there before it, and triggers nothing. Some of it may have
+            # been taken back since.
+            messages=max(0, len(history) - prefix_length(history) - kept),
+            max_messages=self.policy.max_messages,
             tokens=found.tokens,
-            automatic=self.auto_summarize,
+            max_tokens=lowest_limit(self.policy),
             will_trigger=found.due is not None,
-            ignored=self._archive.ignored,
+            ignored_summary=self._archive.ignored,
+            auto_summarize=self.auto_summarize,
         )
 
     async def greeting(self) -> str:

@@ -5,14 +5,12 @@ import attrs
 from agentic.context.budget import Policy
 from agentic.messages import ContextSummary, Message
 
-__all__ = ["EXCHANGE", "EXCHANGE_TOKENS", "Status", "make_status", "render_context"]
+__all__ = ["EXCHANGE", "Status", "lowest_limit", "render_context"]
 
 _CELLS = 20
 _PERCENT_A_CELL = 5
 EXCHANGE = (Message("user"), Message("assistant"))
 """The messages of one exchange: the user's message and the reply."""
-EXCHANGE_TOKENS = 8
-"""The least that they add: the overhead of two messages."""
 
 
 @attrs.frozen(kw_only=True)
@@ -50,32 +48,7 @@ class Status:
         return _percent(self.tokens, self.max_tokens)
 
 
-def make_status(
-    policy: Policy,
-    *,
-    summary: ContextSummary | None,
-    messages: int,
-    tokens: int,
-    automatic: bool,
-    will_trigger: bool,
-    ignored: ContextSummary | None,
-) -> Status:
-    """Return the status, given a session's policy, the messages after its summary and its size."""
-    return Status(
-        summary=summary,
-        # What the summary kept was there before it, and triggers nothing. Some of it may have been
-        # taken back since.
-        messages=max(0, messages - (summary.messages_kept if summary else 0)),
-        max_messages=policy.max_messages,
-        tokens=tokens,
-        max_tokens=_lowest_limit(policy),
-        will_trigger=will_trigger,
-        ignored_summary=ignored,
-        auto_summarize=automatic,
-    )
-
-
-def _lowest_limit(policy: Policy) -> int | None:
+def lowest_limit(policy: Policy) -> int | None:
     """Return the limit on tokens that a growing context reaches first."""
     window = policy.available_tokens if policy.context_window else None
     limits = [limit for limit in (policy.max_tokens, window) if limit is not None]
