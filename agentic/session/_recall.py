@@ -13,9 +13,9 @@ from agentic.messages import Message, ToolError, ToolResult
 from agentic.session._search import (
     KEPT_REF,
     PLACE_REF,
+    InvalidRecall,
     Match,
     Piece,
-    Unsearchable,
     call_name,
     call_names,
     hidden_pieces,
@@ -142,10 +142,7 @@ class RecallTool:
         # One more than is shown, to know whether to say that there are others.
         most = asked.offset + asked.within(_MATCHES) + 1
         limit = self.regex_seconds if asked.regex else None
-        try:
-            matches = await search(pieces, self._whole, asked.query, regex_seconds=limit, most=most)
-        except Unsearchable as problem:
-            raise InvalidRecall(str(problem)) from problem
+        matches = await search(pieces, self._whole, asked.query, regex_seconds=limit, most=most)
         return _show(asked, matches)
 
     async def _read(self, asked: "RecallArguments", full: list[Message]) -> ToolResult:
@@ -305,10 +302,6 @@ def _unknown(ref: str, full: list[Message], results: list[ToolResult]) -> str:
         f"and 12, the id of a tool call, m1 to m{len(full)} for a message, or m2.1 for the first "
         "result in the second one; search with a query to find one"
     )
-
-
-class InvalidRecall(Exception):
-    """A request of the model that cannot be carried out; the text says why and what to do."""
 
 
 @attrs.frozen(kw_only=True)

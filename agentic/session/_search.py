@@ -30,9 +30,9 @@ from agentic.session._grep import LINE_CHARS
 __all__ = [
     "KEPT_REF",
     "PLACE_REF",
+    "InvalidRecall",
     "Match",
     "Piece",
-    "Unsearchable",
     "call_name",
     "call_names",
     "hidden_pieces",
@@ -187,8 +187,8 @@ def _take(visible: Counter[Any], key: Any) -> bool:
     return True
 
 
-class Unsearchable(Exception):
-    """An invalid regular expression, or one that took too long; the text says what to do."""
+class InvalidRecall(Exception):
+    """A request of the model that cannot be carried out; the text says why and what to do."""
 
 
 @attrs.frozen
@@ -221,7 +221,7 @@ async def search(
     it is plain text.
 
     Raises:
-        Unsearchable: the regular expression is invalid, takes too long, or cannot be tried here.
+        InvalidRecall: the regular expression is invalid, takes too long, or cannot be tried here.
     """
     left = regex_seconds
     matches: list[Match] = []
@@ -276,13 +276,13 @@ def _find(query: str, texts: list[str], most: int, seconds: float | None) -> lis
             check=True,
         )
     except subprocess.TimeoutExpired as late:
-        raise Unsearchable(f"the regular expression takes too long: {_SIMPLER}") from late
+        raise InvalidRecall(f"the regular expression takes too long: {_SIMPLER}") from late
     # Where Python is embedded, sys.executable may be None, which is a TypeError.
     except (OSError, TypeError, subprocess.CalledProcessError) as problem:
-        raise Unsearchable(f"regular expressions cannot be tried here: {_SIMPLER}") from problem
+        raise InvalidRecall(f"regular expressions cannot be tried here: {_SIMPLER}") from problem
     found: list[tuple[int, int]] | str = marshal.loads(done.stdout)  # noqa: S302  from our own file
     if isinstance(found, str):
-        raise Unsearchable(
+        raise InvalidRecall(
             f"{query!r} is not a valid regular expression ({found}): correct it, or search "
             "plain text with regex=false"
         )

@@ -173,10 +173,8 @@ class Tables:
         expired = sa.select(_workers.c.id, _workers.c.epoch).where(
             _workers.c.service == service, _workers.c.expires < self._now
         )
-        with self._engine.begin() as connection:
-            found = connection.execute(expired).all()
         taken = []
-        for worker, epoch in found:
+        for worker, epoch in self._read(expired):
             where = (
                 _workers.c.id == worker,
                 _workers.c.epoch == epoch,
@@ -190,18 +188,15 @@ class Tables:
     def living(self) -> list[str]:
         """Return the workers that have never lost their lease, and hold it now."""
         where = (_workers.c.expires >= self._now, _workers.c.epoch == 1)
-        with self._engine.begin() as connection:
-            return list(connection.execute(sa.select(_workers.c.id).where(*where)).scalars())
+        return [worker for (worker,) in self._read(sa.select(_workers.c.id).where(*where))]
 
     def workers(self) -> set[str]:
         """Return all workers, of all services, dead or alive."""
-        with self._engine.begin() as connection:
-            return set(connection.execute(sa.select(_workers.c.id)).scalars())
+        return {worker for (worker,) in self._read(sa.select(_workers.c.id))}
 
     def gone(self) -> list[str]:
         """Return the workers that have lost their lease, released it, or let it expire."""
-        with self._engine.begin() as connection:
-            return list(connection.execute(sa.select(_workers.c.id).where(self._is_gone)).scalars())
+        return [worker for (worker,) in self._read(sa.select(_workers.c.id).where(self._is_gone))]
 
     def forget_workers(self, workers: Sequence[str]) -> None:
         """Remove those of these workers that are still gone. None can renew its lease any more."""
@@ -230,15 +225,13 @@ class Tables:
         query = sa.select(_controls).where(_controls.c.run.in_(list(runs)))
         if not asked:
             query = query.where(_controls.c.kind != "ask")
-        with self._engine.begin() as connection:
-            rows = connection.execute(query.order_by(_controls.c.id)).all()
+        rows = self._read(query.order_by(_controls.c.id))
         return [Control(row.id, row.run, row.kind, json.loads(row.body)) for row in rows]
 
     def attempts(self, run: str) -> int:
         """Return how many attempts at a run were counted."""
         query = sa.select(_attempts.c["count"]).where(_attempts.c.run == run)
-        with self._engine.begin() as connection:
-            return connection.execute(query).scalar() or 0
+        return next((count for (count,) in self._read(query)), 0)
 
     def count_attempt(self, run: str) -> int:
         """Count an attempt at a run, and return how many there are now."""
@@ -268,9 +261,11 @@ class Tables:
         query = sa.select(_events.c.id, _events.c.body).where(
             _events.c.run == run, _events.c.id > after
         )
+        return [(row.id, json.loads(row.body)) for row in self._read(query.order_by(_events.c.id))]
+
+    def _read(self, query: "sa.Select[Any]") -> Sequence[Any]:
         with self._engine.begin() as connection:
-            rows = connection.execute(query.order_by(_events.c.id)).all()
-        return [(row.id, json.loads(row.body)) for row in rows]
+            return connection.execute(query).all()
 
     def _write(self, statement: Any) -> bool:
         with self._engine.begin() as connection:
