@@ -52,22 +52,28 @@ class Generation:
     """`digest_of(prefix)`; empty until it is first needed."""
     shown: str = attrs.field(default="", kw_only=True)
     """A hash of the summary's text as it was last sent; empty if all of it was sent."""
+    matches: bool | None = attrs.field(default=None, init=False)
+    """The answer of `starts` for the list as last seen; None until it is compared again."""
 
     def starts(self, given: list[Message]) -> bool:
         """Return whether a list still begins with the messages that were compacted."""
         # The owner went back to before the cut: what was summarized is not all there.
         if len(given) < self.cut:
             return False
-        start = given[: self.cut]
-        if self.prefix is None:
-            if digest_of(start) != self.digest:
-                return False
-        # The cheap comparison first. The other one is for messages that were converted anew.
-        elif start != self.prefix and not all(map(same_to_provider, start, self.prefix)):
-            return False
-        # Look for these objects from now on, because comparing identities is fast.
-        self.prefix = start
-        return True
+        if self.matches is None:
+            start = given[: self.cut]
+            if self.prefix is None:
+                self.matches = digest_of(start) == self.digest
+            else:
+                # The cheap comparison first. The other one is for messages that were converted
+                # anew.
+                self.matches = start == self.prefix or all(
+                    map(same_to_provider, start, self.prefix)
+                )
+            if self.matches:
+                # Look for these objects from now on, because comparing identities is fast.
+                self.prefix = start
+        return self.matches
 
     def leaves(self, position: int | None) -> bool:
         """Return whether the message at a position is kept; True for None."""
@@ -190,8 +196,6 @@ class Lineage:
     """The summaries that came back as plain system messages, by position in the list."""
     _latest_request: int | None = attrs.field(default=None, init=False)
     """The position of the latest user message."""
-    _holding: Generation | None = attrs.field(default=None, init=False)
-    """The generation in force for the list as it was last seen."""
 
     def follow(self, given: list[Message]) -> Branch:
         """Return the branch of a list: which compaction holds for it, and the resulting history.
@@ -205,20 +209,22 @@ class Lineage:
             read = given.copy()
             for position, summary in self._recognized.items():
                 read[position] = summary
-        # Several hold where one compaction followed another: the deepest covers most.
-        deepest_first = sorted(self._generations, key=lambda each: -each.cut)
-        self._holding = next(
+        for each in self._generations:
+            if each.cut > unchanged:
+                each.matches = None
+        # Several hold where one compaction followed another: the deepest covers most. After a
+        # rewind, the latest request may be one that a summary covers.
+        holding = max(
             (
                 each
-                for each in deepest_first
-                # After a rewind, the latest request may be one that a summary covers.
-                if each.leaves(self._latest_request)
-                and ((each is self._holding and each.cut <= unchanged) or each.starts(read))
+                for each in self._generations
+                if each.leaves(self._latest_request) and each.starts(read)
             ),
-            None,
+            key=lambda each: each.cut,
+            default=None,
         )
-        history = read if self._holding is None else self._holding.apply(read)
-        return Branch(given, read, self._holding, history)
+        history = read if holding is None else holding.apply(read)
+        return Branch(given, read, holding, history)
 
     @property
     def latest(self) -> Generation | None:

@@ -125,6 +125,20 @@ def test_a_state_that_no_request_followed_is_kept() -> None:
     assert _view(Policy(4_000), state, Broken()).state() == state
 
 
+def test_a_state_of_another_list_is_compared_once() -> None:
+    """Compared at every turn, a thousand long messages would take a minute."""
+    talk = [Message("user", "word " * 2_000)] * 1_000
+    view = _view(Policy(100_000_000))
+    asyncio.run(view.compact(talk))
+    view.prepare_sync(talk)
+    another = _again(view)
+    talk[0] = Message("user", "Another beginning.")
+
+    for number in range(1_000):
+        talk.append(Message("user", f"m{number}"))
+        assert another.prepare_sync(talk).messages is talk
+
+
 def _damaged(value: Any) -> Iterator[Any]:
     """Yield a state with one value missing or of another type, in turn for each value."""
     for key in value if isinstance(value, dict) else range(len(value)):
