@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import attrs
 
-from agentic import events
+from agentic._lazy import asyncio
 from agentic._validate import must_be, must_count, suggest, whole
 from agentic.context.budget import Backoff, Compaction, CompactionTarget, Compactor, Manager, Policy
 from agentic.context.compactors import Ask, Digest, Model, first_of
@@ -229,9 +229,10 @@ class ContextManager:
         `tokens` is the size of the context as the caller measured it; by default it is counted.
         """
         tokens = self.count_tokens(messages) if tokens is None else tokens
-        decision = await self._consult(messages, instructions)
+        target = target or CompactionTarget(self)
+        decision = await self._consult(messages, tokens, instructions)
         if decision.cancel:
-            return Compaction(messages=messages, tokens_before=tokens, tokens_after=tokens)
+            return _unchanged(self.config, messages, tokens)
         focus = decision.custom_instructions or instructions
         if decision.custom_summary is not None:
             return await self._summarize(messages, focus, _Given(decision.custom_summary), target)
@@ -248,13 +249,15 @@ class ContextManager:
             ).messages
         return dropping.compact(messages)
 
-    async def _consult(self, messages: list[Message], instructions: str | None) -> CompactDecision:
+    async def _consult(
+        self, messages: list[Message], tokens: int, instructions: str | None
+    ) -> CompactDecision:
         """Call the hook, if there is one."""
         if self.config.on_pre_compact is None:
             return CompactDecision()
         context = CompactContext(
-            trigger="auto" if self.should_compact(messages) else "manual",
-            current_tokens=self.count_tokens(messages),
+            trigger="auto" if tokens > self.config.target_tokens else "manual",
+            current_tokens=tokens,
             target_tokens=self.config.target_tokens,
             message_count=len(messages),
             custom_instructions=instructions,
@@ -283,7 +286,7 @@ class ContextManager:
         messages: list[Message],
         instructions: str | None,
         compactor: Compactor,
-        target: CompactionTarget | None,
+        target: CompactionTarget,
     ) -> Compaction:
         config = self.config
         summarizes = config.strategy == "summarization"
@@ -304,29 +307,28 @@ class ContextManager:
         messages: list[Message],
         reason: CompactionReason,
         tokens: int,
-        target: CompactionTarget | None,
+        target: CompactionTarget,
     ) -> Compaction:
         """Leave messages out, between the two events of a compaction."""
         # The strategy alone may keep more than the target, and the next check would fire at once.
         after = self._fit.compact(self._kept(messages))
         if after is messages:
-            return Compaction(messages=messages, tokens_before=tokens, tokens_after=tokens)
+            return _unchanged(self.config, messages, tokens)
         stays = {id(message) for message in after}
         dropped = tuple(message for message in messages if id(message) not in stays)
-        sender, run_id = (self, "") if target is None else (target.sender, target.run_id)
-        await events.send(
-            events.context_compaction_start,
-            sender,
-            events.ContextCompactionStart,
-            run_id=run_id,
-            reason=reason,
-            tokens_before=tokens,
-            messages=len(dropped),
-        )
+        await target.announce(reason, tokens, len(dropped))
         # What the provider measured may be less than the counted sizes of what is dropped.
         tokens_after = max(0, tokens - sum(map(self._token_cache.count_message, dropped)))
+        try:
+            stored = await target.replace(messages, after)
+        except (Exception, asyncio.CancelledError) as error:  # a store may raise anything
+            done = _unchanged(self.config, messages, tokens, reason=reason, error=error)
+            await target.conclude(reason, done)
+            if isinstance(error, asyncio.CancelledError):
+                raise
+            return done
         done = Compaction(
-            messages=after,
+            messages=stored,
             changed=True,
             dropped=dropped,
             tokens_before=tokens,
@@ -334,26 +336,7 @@ class ContextManager:
             reason=reason,
             fits=tokens_after <= self.config.target_tokens,
         )
-        try:
-            if target is not None:
-                done = attrs.evolve(done, messages=await target.replace(messages, after))
-        except Exception as error:  # noqa: BLE001  a store may raise anything
-            done = attrs.evolve(
-                done, messages=messages, changed=False, dropped=(), tokens_after=tokens, error=error
-            )
-        await events.send(
-            events.context_compaction_end,
-            sender,
-            events.ContextCompactionEnd,
-            run_id=run_id,
-            summary=None,
-            tokens_before=tokens,
-            tokens_after=done.tokens_after,
-            dropped=done.dropped,
-            reason=reason,
-            error=done.error,
-            calls=done.calls,
-        )
+        await target.conclude(reason, done)
         return done
 
     def _compactor(self) -> Compactor:
@@ -372,6 +355,15 @@ class ContextManager:
             counter=counter,
         )
         return first_of(model, digest)
+
+
+def _unchanged(
+    config: ContextConfig, messages: list[Message], tokens: int, **known: Any
+) -> Compaction:
+    fits = tokens <= config.target_tokens
+    return Compaction(
+        messages=messages, tokens_before=tokens, tokens_after=tokens, fits=fits, **known
+    )
 
 
 def _policy(config: ContextConfig, **options: Any) -> Policy:
@@ -442,7 +434,7 @@ class _Rewriting:
         tokens = self.manager.count_tokens(messages) + overhead_tokens if size is None else size
         reason = CompactionReason.FORCE if force else self.due(messages, size=tokens)
         if reason is None:
-            return Compaction(messages=messages, tokens_before=tokens, tokens_after=tokens)
+            return _unchanged(self.manager.config, messages, tokens)
         return await self.manager.carry_out(
             messages, instructions, reason=reason, tokens=tokens, target=target
         )

@@ -65,17 +65,56 @@ class Compaction:
         return describe_largest(self.messages, overhead_tokens=self.overhead_tokens)
 
 
+async def _keep(_: list[Message], messages: list[Message]) -> list[Message]:
+    return messages
+
+
 @attrs.frozen
 class CompactionTarget:
     """The object that a Manager compacts for, and where the compacted history is stored."""
 
     sender: object
     """The sender of the events."""
-    run_id: str
-    replace: Callable[[list[Message], list[Message]], Awaitable[list[Message]]]
+    run_id: str = ""
+    replace: Callable[[list[Message], list[Message]], Awaitable[list[Message]]] = _keep
     """Replaces the messages that were compacted (the first argument) by the compacted ones (the
     second). Returns the history from now on, in which messages that arrived in the meantime come
-    last. If it raises, the compaction has not happened."""
+    last. If it raises, the compaction has not happened. By default, nothing is stored."""
+
+    async def announce(self, reason: CompactionReason, tokens: int, number: int) -> None:
+        """Send the event before a compaction of so many messages, in a context of this size."""
+        await events.send(
+            events.context_compaction_start,
+            self.sender,
+            events.ContextCompactionStart,
+            run_id=self.run_id,
+            reason=reason,
+            tokens_before=tokens,
+            messages=number,
+        )
+
+    async def conclude(self, reason: CompactionReason, done: Compaction) -> None:
+        """Send the event after a compaction, whether it succeeded or not."""
+        await events.send(events.context_compaction_end, **self._ending(reason, done))
+
+    def conclude_sync(self, reason: CompactionReason, done: Compaction) -> None:
+        """Send the same event where nothing can be awaited any more."""
+        events.send_sync(events.context_compaction_end, **self._ending(reason, done))
+
+    def _ending(self, reason: CompactionReason, done: Compaction) -> dict[str, Any]:
+        return {
+            "sender": self.sender,
+            "record": events.ContextCompactionEnd,
+            "run_id": self.run_id,
+            "summary": done.summary,
+            "tokens_before": done.tokens_before,
+            "tokens_after": done.tokens_after,
+            "dropped": done.dropped,
+            "reason": reason,
+            "error": done.error,
+            "declined": done.declined,
+            "calls": done.calls,
+        }
 
 
 @attrs.frozen
@@ -198,38 +237,6 @@ class Attempt:
             low_gains=former.low_gains if former else 0,
             notes=content.notes,
         )
-
-    async def announce(self) -> None:
-        await events.send(
-            events.context_compaction_start,
-            self.target.sender,
-            events.ContextCompactionStart,
-            run_id=self.target.run_id,
-            reason=self.reason,
-            tokens_before=self.snapshot.tokens,
-            messages=len(self.plan.dropped),
-        )
-
-    async def conclude(self, done: Compaction) -> None:
-        await events.send(events.context_compaction_end, **self._ending(done))
-
-    def conclude_sync(self, done: Compaction) -> None:
-        events.send_sync(events.context_compaction_end, **self._ending(done))
-
-    def _ending(self, done: Compaction) -> dict[str, Any]:
-        return {
-            "sender": self.target.sender,
-            "record": events.ContextCompactionEnd,
-            "run_id": self.target.run_id,
-            "summary": done.summary,
-            "tokens_before": done.tokens_before,
-            "tokens_after": done.tokens_after,
-            "dropped": done.dropped,
-            "reason": self.reason,
-            "error": done.error,
-            "declined": done.declined,
-            "calls": done.calls,
-        }
 
 
 def _compared(own_tokens: int, replaced: int) -> str:

@@ -152,9 +152,8 @@ class Manager:
         found = self._plan(snapshot, reason)
         if not found.dropped:
             return self._nothing_to_drop(snapshot, reason)
-        target = target or CompactionTarget(self, "", _keep_nowhere)
         grows = force if allow_growth is None else allow_growth
-        attempt = Attempt(snapshot, found, reason, target, grows)
+        attempt = Attempt(snapshot, found, reason, target or CompactionTarget(self), grows)
         return await self._compact(attempt, self.compactor, instructions)
 
     def _plan(self, snapshot: Snapshot, reason: CompactionReason) -> Plan:
@@ -200,23 +199,24 @@ class Manager:
         self, attempt: Attempt, compactor: Compactor, instructions: str | None
     ) -> Compaction:
         """Carry out an attempt, and send the events before and after it."""
+        target, reason = attempt.target, attempt.reason
         with usage.collect() as spent:
             try:
-                await attempt.announce()
+                await target.announce(reason, attempt.snapshot.tokens, len(attempt.plan.dropped))
                 done = await self._carry_out(attempt, compactor, instructions)
             except (asyncio.CancelledError, GeneratorExit) as cancelled:
-                done = self._unchanged(attempt.snapshot, attempt.reason, cancelled)
+                done = self._unchanged(attempt.snapshot, reason, cancelled)
                 done = attrs.evolve(done, calls=tuple(spent.calls))
                 if isinstance(cancelled, GeneratorExit):
                     # The coroutine was dropped by its owner, as when a loop is closed. It may not
                     # wait any more, not even for a receiver.
-                    attempt.conclude_sync(done)
+                    target.conclude_sync(reason, done)
                 else:
-                    await attempt.conclude(done)
+                    await target.conclude(reason, done)
                 raise
         # Of a failed attempt as well: the compactor's calls were paid for.
         done = attrs.evolve(done, calls=tuple(spent.calls))
-        await attempt.conclude(done)
+        await target.conclude(reason, done)
         return done
 
     async def _carry_out(
@@ -287,8 +287,3 @@ def _check_sizes(size: int | None, overhead_tokens: int) -> None:
     is_whole(0, overhead_tokens, "overhead_tokens", "pass tokens, or leave it out")
     if size is not None:
         is_whole(0, size, "size", "pass tokens, or leave it out to have them counted")
-
-
-async def _keep_nowhere(_: list[Message], messages: list[Message]) -> list[Message]:
-    """Store nothing: a Manager without a target only returns the history to its caller."""
-    return messages

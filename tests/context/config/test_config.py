@@ -8,6 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from agentic import events
+from agentic.context.budget import CompactionTarget
 from agentic.context.config import (
     CompactContext,
     CompactDecision,
@@ -19,7 +21,7 @@ from agentic.context.config import (
 )
 from agentic.errors import ConfigError
 from agentic.messages import Message, split_rounds
-from agentic.testing import conversations
+from agentic.testing import EventRecorder, conversations
 
 STRATEGIES = ["truncation", "importance", "summarization"]
 EVERY = pytest.mark.parametrize("strategy", STRATEGIES)
@@ -158,6 +160,67 @@ def test_the_hook_is_told_and_may_cancel(strategy: str, length: int) -> None:
             custom_instructions="Keep names.",
         )
     ]
+
+
+@EVERY
+def test_the_hook_sees_the_measured_size(strategy: Any) -> None:
+    """With the system prompt, which alone takes the request over the target here."""
+    told: list[CompactContext] = []
+
+    def hook(context: CompactContext) -> CompactDecision:
+        told.append(context)
+        return CompactDecision(cancel=True)
+
+    view = ContextConfig(2_000, 1_500, strategy, on_pre_compact=hook).make_view()
+    prompt = "word " * 1_200
+    size = view.check(talk(20), system_prompt=prompt).tokens
+
+    view.prepare_sync(talk(20), system_prompt=prompt)
+
+    assert size > 1_500
+    assert [(each.trigger, each.current_tokens) for each in told] == [("auto", size)]
+
+
+@EVERY
+def test_events_come_from_the_manager(strategy: str) -> None:
+    """Under every strategy, so that a receiver can subscribe to one manager."""
+    of = manager(strategy=strategy)
+    heard: list[object] = []
+
+    def receive(_: object, event: events.ContextCompactionEnd) -> None:
+        heard.append(event)
+
+    events.context_compaction_end.connect(receive, sender=of)
+    compact(of, talk(40))
+
+    assert len(heard) == 1
+
+
+def _store_raising(error: BaseException) -> CompactionTarget:
+    async def store(*_: list[Message]) -> list[Message]:
+        raise error
+
+    return CompactionTarget("host", replace=store)
+
+
+def test_a_store_that_fails_changes_nothing() -> None:
+    """The error is in the result, which also says that the history is still too large."""
+    messages, error = talk(40), OSError("disk full")
+
+    done = asyncio.run(manager().carry_out(messages, target=_store_raising(error)))
+
+    assert (done.messages, done.error) == (messages, error)
+    assert (done.changed, done.fits) == (False, False)
+
+
+def test_a_cancelled_store_ends_the_compaction() -> None:
+    """The end is an event, as after any failure, and the cancellation goes on."""
+    target = _store_raising(asyncio.CancelledError())
+
+    with EventRecorder() as recorder, pytest.raises(asyncio.CancelledError):
+        asyncio.run(manager().carry_out(talk(40), target=target))
+
+    assert recorder.names == ["context_compaction_start", "context_compaction_end"]
 
 
 @EVERY
