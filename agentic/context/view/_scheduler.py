@@ -63,7 +63,7 @@ class CompactionScheduler:
         if not self.automatic:
             return None
         # The manager keeps a back-off for a history, and none was seen before this draft.
-        if self.backoff is not None:
+        if self.backoff is not None and draft.branch.history:
             self.manager.hold_off(draft.branch.history, self.backoff)
             self.backoff = None
         history = [*draft.branch.history, *upcoming] if upcoming else draft.branch.history

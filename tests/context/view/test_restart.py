@@ -26,6 +26,17 @@ class Wordy:
         return f"The first word. {'a word ' * 200}The last word."
 
 
+class Broken:
+    """Fails, and counts how often it is asked."""
+
+    asked = 0
+
+    async def compact(self, messages: list[Message], /) -> str:
+        """Fail."""
+        self.asked += 1
+        raise ConnectionError("no route to the model")
+
+
 def _talk(number: int) -> list[Message]:
     roles = ("user", "assistant")
     return [Message(roles[at % 2], f"m{at} " + "word " * 30) for at in range(number)]  # type: ignore[arg-type]
@@ -90,31 +101,20 @@ def test_what_the_provider_counted_survives_a_restart() -> None:
 
 def test_a_back_off_survives_a_restart() -> None:
     """A compactor that failed is not asked by the next process either, until there is more."""
-
-    class Broken:
-        asked = 0
-
-        async def compact(self, messages: list[Message], /) -> str:
-            self.asked += 1
-            raise ConnectionError("no route to the model")
-
     broken, talk = Broken(), _talk(100)
     view = _view(Policy(4_000), compactor=broken)
     view.prepare_sync(talk)
     talk.append(Message("user", "and?"))
+    again = _again(view)
 
-    _again(view).prepare_sync(talk)
+    again.check([])  # nothing was loaded yet
+    again.prepare_sync(talk)
 
     assert broken.asked == 1
 
 
 def test_a_state_that_no_request_followed_is_kept() -> None:
     """A process may end before it sends anything: then the next one knows as much."""
-
-    class Broken:
-        async def compact(self, messages: list[Message], /) -> str:
-            raise ConnectionError("no route to the model")
-
     view, talk = _view(Policy(4_000), compactor=Broken()), _talk(100)
     view.prepare_sync(talk)
     talk.append(Message("assistant", "Yes."))
