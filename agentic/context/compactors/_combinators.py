@@ -5,6 +5,7 @@ import attrs
 from agentic._protocols import Compactor
 from agentic._validate import must_be, must_be_async
 from agentic.context.digest import TITLE, Digest
+from agentic.context.strategies import for_conversation
 from agentic.errors import CompactionRefused, ConfigError
 from agentic.messages import Message, SummaryText
 
@@ -49,9 +50,7 @@ class FirstOf:
 
     def for_conversation(self, *, recall: str | None = None) -> "FirstOf":
         """Return this chain with digests that name the recall tool of the conversation."""
-        adapts = (getattr(each, "for_conversation", None) for each in self.compactors)
-        pairs = zip(self.compactors, adapts, strict=True)
-        return FirstOf(tuple(adapt(recall=recall) if adapt else each for each, adapt in pairs))
+        return FirstOf(tuple(for_conversation(each, recall) for each in self.compactors))
 
     async def compact(self, messages: list[Message], /) -> str:
         """Return the first answer.
@@ -74,27 +73,23 @@ class FirstOf:
         for compactor in self.compactors:
             guided = getattr(compactor, "compact_with", None) if instructions is not None else None
             try:
-                asked = (
-                    compactor.compact(messages)
-                    if guided is None
-                    else guided(messages, instructions)
-                )
-                return _something(await asked)
+                if guided is None:
+                    answer: object = await compactor.compact(messages)
+                else:
+                    answer = await guided(messages, instructions)
             except Exception as failure:  # noqa: BLE001  whatever it is, the next one is asked
                 # A CancelledError propagates: after a cancellation no other compactor may be tried.
                 failures.append(failure)
+                continue
+            if isinstance(answer, str) and answer.strip():
+                return answer
+            failures.append(CompactionRefused(f"the summary is empty ({answer!r})"))
         named = "; ".join(
             f"{type(compactor).__name__}: {failure!r}"
             for compactor, failure in zip(self.compactors, failures, strict=True)
         )
         reasons = ExceptionGroup("every compactor failed", failures)
         raise CompactionRefused(f"every compactor failed ({named})") from reasons
-
-
-def _something(answer: object) -> str:
-    if isinstance(answer, str) and answer.strip():
-        return answer
-    raise CompactionRefused(f"the summary is empty ({answer!r})")
 
 
 def with_digest(model: Compactor, digest: Digest | None = None) -> "WithDigest":
@@ -142,9 +137,8 @@ class WithDigest:
 
     def for_conversation(self, *, recall: str | None = None) -> "WithDigest":
         """Return a copy whose digest names the recall tool of the conversation."""
-        adapt = getattr(self.model, "for_conversation", None)
-        model = self.model if adapt is None else adapt(recall=recall)
-        return WithDigest(model, self.digest.for_conversation(recall=recall))
+        model, digest = for_conversation(self.model, recall), for_conversation(self.digest, recall)
+        return WithDigest(model, digest)
 
     async def compact(self, messages: list[Message], /) -> str:
         """Return prose and digest; raises as the model does."""

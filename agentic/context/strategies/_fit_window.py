@@ -12,7 +12,7 @@ import attrs
 
 from agentic._validate import share, whole
 from agentic.context.strategies._note_cache import DigestNote, NoteCache, check_writer
-from agentic.context.strategies._strategy import Fit, SyncSummarizer
+from agentic.context.strategies._strategy import Fit, SyncSummarizer, for_conversation
 from agentic.errors import ConfigError
 from agentic.messages import Message, RecentConversations, Round, Task, count_settled, split_rounds
 from agentic.tokens import Counter, MessageSizes, TokenCache, approx_token_counter
@@ -92,8 +92,7 @@ class FitContextWindow:
 
     def for_conversation(self, *, recall: str | None = None) -> "FitContextWindow":
         """Return a copy for one conversation, with its own cache, that names the recall tool."""
-        adapt = getattr(self.digest, "for_conversation", None)
-        return attrs.evolve(self, digest=self.digest if adapt is None else adapt(recall=recall))
+        return attrs.evolve(self, digest=for_conversation(self.digest, recall))
 
     def compact(self, messages: list[Message], /) -> list[Message]:
         """Return the view: the same list if everything fits."""

@@ -1,4 +1,4 @@
-"""The contract of a strategy, and a chain of strategies."""
+"""The contract of a strategy, a chain of strategies, and what adapts parts to a conversation."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -6,10 +6,11 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import attrs
 
 from agentic._validate import must_be_strategy
+from agentic.errors import ConfigError
 from agentic.messages import Message
 from agentic.tokens import Counter, describe_largest
 
-__all__ = ["Chain", "ContextStrategy", "Fit", "SyncSummarizer"]
+__all__ = ["Chain", "ContextStrategy", "Fit", "SyncSummarizer", "as_chain", "for_conversation"]
 
 
 @runtime_checkable
@@ -67,7 +68,9 @@ class SyncSummarizer(Protocol):
 _Strategy: TypeAlias = ContextStrategy | Callable[[list[Message]], list[Message]]
 
 
-def _strategies(given: Iterable[Any]) -> tuple[_Strategy, ...]:
+def _strategies(given: object) -> tuple[_Strategy, ...]:
+    if not isinstance(given, Iterable):
+        raise ConfigError("strategies", given, "a list of strategies", "pass a list")
     strategies = tuple(given)
     for strategy in strategies:
         must_be_strategy("strategies", strategy)
@@ -89,11 +92,7 @@ class Chain:
 
     def for_conversation(self, *, recall: str | None = None) -> "Chain":
         """Return a chain for one conversation, in which each strategy has its own cache."""
-        adapted: list[_Strategy] = []
-        for strategy in self.strategies:
-            adapt = getattr(strategy, "for_conversation", None)
-            adapted.append(strategy if adapt is None else adapt(recall=recall))
-        return Chain(adapted)
+        return Chain([for_conversation(each, recall) for each in self.strategies])
 
     def compact(self, messages: list[Message], /) -> list[Message]:
         """Return the view: the same list if no strategy changed it."""
@@ -101,3 +100,26 @@ class Chain:
         for strategy in self.strategies:
             view = strategy.compact(view) if hasattr(strategy, "compact") else strategy(view)
         return view
+
+
+def as_chain(given: Iterable[_Strategy] | Chain) -> Chain:
+    """Return strategies as a chain.
+
+    >>> as_chain([]).strategies
+    ()
+
+    Raises:
+        ConfigError: something in `given` is not a strategy.
+    """
+    return given if isinstance(given, Chain) else Chain(given)
+
+
+def for_conversation(part: Any, recall: str | None) -> Any:
+    """Return a part adapted to one conversation.
+
+    A strategy or compactor may have `for_conversation(*, recall)`. It returns one that knows
+    nothing of other conversations, and that mentions the recall tool, if there is one, in the text
+    it writes. Other parts are used as they are.
+    """
+    adapt = getattr(part, "for_conversation", None)
+    return part if adapt is None else adapt(recall=recall)

@@ -6,8 +6,8 @@ window. Each message is examined only once, whatever the number of turns.
 
 import json
 import operator
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import attrs
 
@@ -23,9 +23,7 @@ from agentic.errors import ConfigError
 from agentic.messages import Message, close_open_rounds, continues, count_settled, split_rounds
 from agentic.tokens import Counter, TokenCache, describe_largest
 
-__all__ = ["Draft", "RequestBuilder", "as_chain", "begins_with", "for_conversation"]
-
-Strategy: TypeAlias = ContextStrategy | Callable[[list[Message]], list[Message]]
+__all__ = ["Draft", "RequestBuilder", "begins_with"]
 
 _SHARE = "summary share"
 
@@ -36,33 +34,6 @@ class _Part:
 
     name: str
     make_view: Callable[[list[Message]], list[Message]]
-
-
-def as_chain(given: Iterable[Strategy] | Chain) -> Chain:
-    """Return strategies as a chain.
-
-    >>> as_chain([]).strategies
-    ()
-
-    Raises:
-        ConfigError: something in `given` is not a strategy.
-    """
-    if isinstance(given, Chain):
-        return given
-    if not hasattr(given, "__iter__"):
-        raise ConfigError("strategies", given, "a list of strategies", "pass a list")
-    return Chain(given)
-
-
-def for_conversation(part: Any, recall: str | None) -> Any:
-    """Return a part adapted to one conversation.
-
-    A strategy or compactor may have `for_conversation(*, recall)`. It returns one that knows
-    nothing of other conversations, and that mentions the recall tool, if there is one, in the text
-    it writes. Other parts are used as they are.
-    """
-    adapt = getattr(part, "for_conversation", None)
-    return part if adapt is None else adapt(recall=recall)
 
 
 def _parts_of(chain: Chain) -> tuple[_Part, ...]:
@@ -96,10 +67,7 @@ def _closed(
             )
         # A callable that leaves everything often returns a new list: later stages compare
         # identities.
-        same = len(view) == len(messages) and all(
-            new is old for new, old in zip(view, messages, strict=True)
-        )
-        return messages if same else close_open_rounds(view)
+        return messages if _are_same(view, messages) else close_open_rounds(view)
 
     return make_view
 

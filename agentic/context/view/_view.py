@@ -17,10 +17,10 @@ from agentic._tool_definition import ToolDefinition
 from agentic._validate import must_be
 from agentic.context import strategies
 from agentic.context.budget import Compaction, CompactionTarget, Compactor, Manager, Policy
-from agentic.context.strategies import Chain
+from agentic.context.strategies import Chain, as_chain, for_conversation
 from agentic.context.view._explain import explain
 from agentic.context.view._records import Check, Note, Prepared, Removal
-from agentic.context.view._request import Draft, RequestBuilder, as_chain, for_conversation
+from agentic.context.view._request import Draft, RequestBuilder
 from agentic.context.view._scheduler import (
     CompactionScheduler,
     TaskLock,
@@ -35,7 +35,6 @@ from agentic.tokens import Counter
 from agentic.usage import Usage
 
 __all__ = ["View"]
-
 
 _AFTER_OVERFLOW = 0.75
 """The largest size of a second request, as a share of the refused one's. The provider counts
