@@ -15,7 +15,7 @@ from agentic.context.budget import CompactionTarget
 from agentic.context.view import Prepared, View
 from agentic.errors import ConfigError, HistoryChanged
 from agentic.history import Rewriter, Store, replace_known
-from agentic.messages import ContextSummary, Message, close_open_rounds, find_task
+from agentic.messages import ContextSummary, Message, close_open_rounds, find_task, reopen_rounds
 from agentic.usage import Usage
 
 __all__ = [
@@ -61,14 +61,19 @@ class StoredHistory:
             ConfigError: a history was given, but the store already holds another one.
         """
         await self._load()
-        if given and self.history and self.history != list(given[: len(self.history)]):
-            raise ConfigError(
-                "Request.history",
-                f"{len(given)} messages, with {len(self.history)} in the store",
-                "left out if the store already has another conversation",
-                "leave it out, or give the Runner an empty store",
-            )
-        # A run that failed while appending has already stored the first of these messages.
+        if given:
+            # A run that failed while appending has already stored the first of these messages. If
+            # it failed before a result, the load has made one up.
+            starts = (self.history, reopen_rounds(self.history))
+            stored = next((each for each in starts if each == list(given[: len(each)])), None)
+            if stored is None:
+                raise ConfigError(
+                    "Request.history",
+                    f"{len(given)} messages, with {len(self.history)} in the store",
+                    "left out if the store already has another conversation",
+                    "leave it out, or give the Runner an empty store",
+                )
+            self.history = stored
         # Shielded, since half of the history would be another past.
         cancelled = await shield(self._append(*given[len(self.history) :]))
         if cancelled is not None:

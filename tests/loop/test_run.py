@@ -267,6 +267,32 @@ def test_request_history_begins_a_session() -> None:
     assert [text for _, text in _texts(asyncio.run(store.full()))] == ["Hello.", "And now?", "Yes."]
 
 
+def test_request_history_stored_in_part_is_completed() -> None:
+    """The disk was full before a result: the next attempt stores it, and no made-up one."""
+
+    class Flaky(MemoryStore):
+        fails = True
+
+        async def append(self, message: Message, /, *, key: str | None = None) -> None:
+            if message.tool_results and self.fails:
+                self.fails = False
+                raise OSError("the disk is full")
+            await super().append(message, key=key)
+
+    earlier = [
+        Message("user", "Read it."),
+        Message("assistant", tool_calls=[ToolCall("c1", "read")]),
+        Message("tool", tool_results=[ToolResult("c1", "read", "text")]),
+    ]
+    runner = Runner(ScriptedDecider("Yes."), store=Flaky())
+    with pytest.raises(OSError, match="the disk is full"):
+        runner.run_sync(Request("And now?", history=earlier))
+
+    result = runner.run_sync(Request("And now?", history=earlier))
+
+    assert list(result.history[:3]) == earlier
+
+
 def test_request_history_beside_a_stored_one_is_refused() -> None:
     """Two pasts cannot both be meant; nothing is stored."""
     store = MemoryStore()
