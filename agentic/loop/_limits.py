@@ -4,6 +4,7 @@ A limit ends a run in good order: the calls of the last reply are refused, with 
 result, so that the history is valid and can be continued by `Runner.resume`.
 """
 
+import json
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
@@ -44,8 +45,9 @@ Price = Callable[[Decision], float]
 
 
 def _amount(_: object, attribute: "attrs.Attribute[float | None]", value: object) -> None:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if value is not None and not (number and float(value) > 0):  # type: ignore[arg-type]
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
         raise ConfigError(
             attribute.name, value, "a number of dollars above 0, or None", "None means no limit"
         )
@@ -182,7 +184,7 @@ class LimitWatch:
 def _spelled(call: ToolCall) -> str:
     """Return a call's arguments such that those of equal calls are equal texts."""
     try:
-        return repr(call.parse())
+        return json.dumps(call.parse(), sort_keys=True)
     # What cannot be read is refused, and can be repeated all the same.
     except (ValueError, RecursionError):
         return call.arguments

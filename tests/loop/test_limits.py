@@ -54,9 +54,9 @@ def test_limit_refuses_the_calls_that_exceed_it(
 
 
 def test_repeated_turns_end_the_run() -> None:
-    """Only the same calls in a row, whatever the spaces in their arguments."""
-    same = Decision("", [ToolCall("", "look", '{"path":"a.py"}')])
-    spaced = Decision("", [ToolCall("", "look", '{"path": "a.py"}')])
+    """Only the same calls in a row, whatever the spaces and the order of their arguments."""
+    same = Decision("", [ToolCall("", "look", '{"path":"a.py","lines":{"from":1,"to":9}}')])
+    spaced = Decision("", [ToolCall("", "look", '{"lines": {"to":9,"from":1}, "path": "a.py"}')])
     runner = _runner(same, _look(1), same, spaced, same, repeated_turns=3)
 
     result = runner.run_sync("Look.")
@@ -178,6 +178,7 @@ def test_price_list_knows_the_decider_s_model() -> None:
         {"seconds": 0},
         {"repeated_turns": 1},
         {"price": 3},
+        {"dollars": float("nan")},
     ],
 )
 def test_limit_out_of_range_is_refused(limits: dict[str, Any]) -> None:
