@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from agentic._lazy import hashlib
-from agentic._validate import must_be
+from agentic._validate import all_are, must_be
 from agentic.errors import ConfigError
 
 __all__ = ["DIRECT", "ToolDefinition"]
@@ -26,6 +26,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 Providers are stricter: Anthropic allows no dot, OpenAI no dot and at most 64 characters.
 """
+_WITHHOLD = "to withhold a tool from everybody, do not register it"
 
 
 def _no_parameters() -> dict[str, Any]:
@@ -34,7 +35,8 @@ def _no_parameters() -> dict[str, Any]:
 
 def _callers(callers: Iterable[str]) -> tuple[str, ...]:
     # `tuple` would split a str into its letters.
-    return (callers,) if isinstance(callers, str) else tuple(callers)
+    given = (callers,) if isinstance(callers, str) else callers
+    return all_are(str, given, "ToolDefinition.allowed_callers", _WITHHOLD)
 
 
 @attrs.frozen
@@ -98,13 +100,13 @@ class ToolDefinition:
             ) from error
 
     @allowed_callers.validator
-    def _check_callers(self, _: object, callers: tuple[object, ...]) -> None:
-        if not callers or not all(isinstance(caller, str) and caller for caller in callers):
+    def _check_callers(self, _: object, callers: tuple[str, ...]) -> None:
+        if not callers or not all(callers):
             raise ConfigError(
                 "ToolDefinition.allowed_callers",
                 callers,
                 f"one caller or more, such as {DIRECT!r} for the model itself",
-                "to withhold a tool from everybody, do not register it",
+                _WITHHOLD,
             )
 
     @retry.validator

@@ -36,13 +36,15 @@ _ALIKE = 0.85
 """Two words that are more similar than this are assumed to differ by a typo."""
 _ENOUGH = 4
 """A part of a word counts as a match if it has at least this many characters."""
-_REMEDIES = {str: "pass an empty text where there is none"}
 
 
 def must_be(kind: type[Any], *, optional: bool = False, remedy: str = "") -> _Validator:
     """Return the validator of a field that holds an object of one type."""
     allowed = _a(kind) + (" or None" if optional else "")
-    remedy = remedy or _REMEDIES.get(kind, f"make {_a(kind)}, or leave it out")
+    if not remedy:
+        is_needed = kind is str and not optional
+        otherwise = f"make {_a(kind)}, or leave it out"
+        remedy = "pass an empty text where there is none" if is_needed else otherwise
 
     def check(record: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
         if isinstance(value, kind) or (optional and value is None):

@@ -180,7 +180,7 @@ class ContextSummary:
     """The size of the context before this compaction, in tokens."""
     tokens_after: int = attrs.field(default=0, kw_only=True, validator=_COUNT)
     """The size of the context after it, in tokens."""
-    generation: int = attrs.field(default=1, kw_only=True)
+    generation: int = attrs.field(default=1, kw_only=True, validator=_COUNT)
     """1 for a summary of messages only, and one more each time an earlier summary is merged into
     it."""
     messages_kept: int = attrs.field(default=0, kw_only=True, validator=_COUNT)

@@ -93,8 +93,8 @@ def _failure(value: ToolError | str | None) -> ToolError | None:
     return ToolError(value) if isinstance(value, str) else value
 
 
-def _reference(value: "str | os.PathLike[str] | None") -> str | None:
-    return value if value is None else os.fsdecode(value)
+def _reference(value: Any) -> Any:
+    return os.fsdecode(value) if isinstance(value, os.PathLike) else value
 
 
 @attrs.frozen
@@ -132,7 +132,9 @@ class ToolResult:
     )
     notice: str = attrs.field(default="", validator=check_text)
     """Says what is missing from `output`. It is rendered after the output and never truncated."""
-    ref: str | None = attrs.field(default=None, converter=_reference)
+    ref: str | None = attrs.field(
+        default=None, converter=_reference, validator=must_be(str, optional=True)
+    )
     """Where the whole output can be read: a path, or a reference into the archive."""
     media: tuple[Media, ...] = attrs.field(default=(), kw_only=True, converter=_media)
     """The images, sounds and documents that the tool returned; never truncated."""

@@ -1,6 +1,7 @@
 import copy
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -88,6 +89,13 @@ def test_media_that_is_text_is_refused() -> None:
     """A base64 text would come back from the store as the bytes that it encodes."""
     with pytest.raises(ConfigError, match=r"Media.data must be bytes.*, got 'iVBORw0='"):
         Media("image/png", "iVBORw0=")  # type: ignore[arg-type]
+
+
+def test_reference_of_another_type_is_refused() -> None:
+    """A path becomes a text; a number is a mistake."""
+    assert ToolResult("c1", "read", ref=Path("out.log")).ref == "out.log"
+    with pytest.raises(ConfigError, match=r"ToolResult\.ref must be a str or None, got 7"):
+        ToolResult("c1", "read", ref=7)  # type: ignore[arg-type]
 
 
 def test_lists_become_tuples() -> None:

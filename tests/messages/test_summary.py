@@ -112,6 +112,7 @@ def test_a_dict_of_another_version_is_read() -> None:
         {"content": 7, "messages_summarized": 3},
         {"content": "done", "messages_summarized": 3, "created_at": 1705314600},
         {"content": "done", "messages_summarized": 3, "created_at": "noon"},
+        {"content": "done", "messages_summarized": 3, "generation": "third"},
     ],
 )
 def test_a_dict_that_is_no_summary_is_refused(garbage: Any) -> None:

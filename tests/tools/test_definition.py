@@ -42,7 +42,7 @@ def test_parameters_that_json_cannot_say_are_refused(value: object) -> None:
         tools.ToolDefinition("read", parameters={"type": "object", "default": value})
 
 
-@pytest.mark.parametrize("callers", [(), "", ("direct", "")])
+@pytest.mark.parametrize("callers", [(), "", ("direct", ""), (3,), 3])
 def test_a_tool_that_nobody_may_call_is_refused(callers: Any) -> None:
     """Withholding a tool is done by not registering it, and the message says so."""
     with pytest.raises(ConfigError, match="do not register it"):
