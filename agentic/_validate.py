@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, TypeVar
 
 from agentic.errors import ConfigError
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "all_are",
+    "is_number",
     "is_whole",
     "must_be",
     "must_be_async",
@@ -93,10 +94,7 @@ def whole(least: int, *, optional: bool = False, remedy: str = "") -> _Validator
 
 def seconds(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
     """Validate a field that holds a duration in seconds, or None for no limit."""
-    if value is None:
-        return
-    # Not `<= 0`, which is false for NaN.
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+    if not (value is None or (is_number(value) and value > 0)):
         raise ConfigError(
             attribute.name,
             value,
@@ -107,15 +105,23 @@ def seconds(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None
 
 def share(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
     """Validate a field that holds a share, above 0 and up to 1."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
+    if not (is_number(value) and 0 < value <= 1):
         remedy = f"leave it at {attribute.default}"
         raise ConfigError(attribute.name, value, "above 0, up to 1.0", remedy)
 
 
 def score(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
     """Validate a field that holds a score from 0 to 1, both inclusive."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+    if not (is_number(value) and 0 <= value <= 1):
         raise ConfigError(attribute.name, value, "a number from 0 to 1", "leave it at its default")
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Return whether a value is a number. True is an int to isinstance, and a mistake here.
+
+    NaN is a number, and less and greater than none: compare it by what is allowed.
+    """
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def is_whole(least: int, given: object, name: str, remedy: str, *, optional: bool = False) -> None:

@@ -13,7 +13,7 @@ import attrs
 
 from agentic._clock import Stopwatch, stopwatch
 from agentic._decision import Decision
-from agentic._validate import seconds, whole
+from agentic._validate import is_number, seconds, whole
 from agentic.errors import ConfigError
 from agentic.messages import ToolCall
 from agentic.usage import Usage, cost, normalize
@@ -45,9 +45,7 @@ Price = Callable[[Decision], float]
 
 
 def _amount(_: object, attribute: "attrs.Attribute[float | None]", value: object) -> None:
-    if value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+    if not (value is None or (is_number(value) and value > 0)):
         raise ConfigError(
             attribute.name, value, "a number of dollars above 0, or None", "None means no limit"
         )

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias
 
 import attrs
 
-from agentic._validate import is_whole, must_count
+from agentic._validate import is_number, is_whole, must_count
 from agentic.errors import ConfigError
 from agentic.messages import Message, Round, find_task, leading_system_count, split_rounds
 
@@ -62,9 +62,7 @@ class CharCounter:
 
     @chars_per_token.validator
     def _check(self, _: object, value: object) -> None:
-        # True is an int to isinstance, and a mistake here.
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not (number and _FEWEST_CHARS <= self.chars_per_token < float("inf")):
+        if not (is_number(value) and _FEWEST_CHARS <= value < float("inf")):
             allowed = f"a number >= {_FEWEST_CHARS}"
             raise ConfigError("chars_per_token", value, allowed, "leave it at 4.0")
 

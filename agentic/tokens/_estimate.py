@@ -31,6 +31,7 @@ from collections.abc import Iterable, Mapping
 
 import attrs
 
+from agentic._validate import is_number
 from agentic.errors import ConfigError
 
 __all__ = ["WEIGHTS", "EstimateCounter", "count_features"]
@@ -166,8 +167,7 @@ class EstimateCounter:
 
     @scale.validator
     def _check(self, _: object, value: object) -> None:
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not (number and 0 < self.scale < float("inf")):
+        if not (is_number(value) and 0 < value < float("inf")):
             raise ConfigError("scale", value, "a number above 0", "leave it at 1.0")
 
     def count(self, text: str, /) -> int:
