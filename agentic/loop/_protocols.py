@@ -14,8 +14,6 @@ from agentic.usage import StopReason, Usage
 
 __all__ = [
     "Decider",
-    "Decision",
-    "Input",
     "Request",
     "Result",
     "StreamingDecider",

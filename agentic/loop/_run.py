@@ -137,26 +137,13 @@ class Run:
     """What ids and keys are derived from, with the turn and the index of a call."""
     watch: LimitWatch = attrs.field(init=False)
 
-    @event_sender.default
-    def _make_event_sender(self) -> EventSender:
-        return EventSender(self.setup.sender, self.run_id)
-
-    @conversation.default
-    def _make_conversation(self) -> StoredHistory:
-        return StoredHistory(self.setup.store, self.event_sender)
-
-    @context.default
-    def _make_context(self) -> RunContext:
-        return RunContext(self.conversation, self.view)
-
-    @origin.default
-    def _start_origin(self) -> str:
-        return self.run_id
-
-    @watch.default
-    def _start_watch(self) -> LimitWatch:
+    def __attrs_post_init__(self) -> None:
         setup, model = self.setup, self.setup.model
-        return LimitWatch(setup.limits, setup.max_turns, model.provider, model.name)
+        self.event_sender = EventSender(setup.sender, self.run_id)
+        self.conversation = StoredHistory(setup.store, self.event_sender)
+        self.context = RunContext(self.conversation, self.view)
+        self.origin = self.run_id
+        self.watch = LimitWatch(setup.limits, setup.max_turns, model.provider, model.name)
 
     async def serve(self) -> Result:
         """Carry out the whole run."""

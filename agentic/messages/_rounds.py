@@ -76,10 +76,12 @@ class Round:
     def repaired(self) -> tuple[Message, ...]:
         """The messages in a form that a provider accepts: every call answered, and no orphan."""
         sound = [*_without_orphans(self)] if self.orphaned else [*self.messages]
-        for made_up in _made_up_results(self):
+        if calls := self.open_calls:
+            made_up = [ToolResult(call.id, call.name, error=_INTERRUPTED) for call in calls]
             # The user's text from the same provider item stays after all results.
             end = next((i for i, m in enumerate(sound) if m.role == "user"), len(sound))
-            sound.insert(end, made_up)
+            # In one message, as a Runner stores the results of a turn.
+            sound.insert(end, Message("tool", tool_results=made_up))
         return tuple(sound)
 
 
@@ -309,14 +311,6 @@ def _without_orphans(found: Round) -> Iterator[Message]:
             yield message
         elif fitting:
             yield message.replace(tool_results=fitting)
-
-
-def _made_up_results(found: Round) -> Iterator[Message]:
-    """Yield a message that answers the open calls of a round, if there are any."""
-    if calls := found.open_calls:
-        # In one message, as a Runner stores the results of a turn.
-        made_up = [ToolResult(call.id, call.name, error=_INTERRUPTED) for call in calls]
-        yield Message("tool", tool_results=made_up)
 
 
 def _numbers(ids: Iterable[str]) -> dict[str, int]:
