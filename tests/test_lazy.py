@@ -39,7 +39,7 @@ def test_a_name_loads_when_it_is_used() -> None:
     assert set(dir(history)) == set(history.__all__)
 
 
-def test_a_name_that_nobody_has_is_an_attribute_error() -> None:
+def test_unknown_name_is_an_attribute_error() -> None:
     """As for any other module."""
     with pytest.raises(AttributeError, match=r"module 'agentic\.history' has no attribute 'Jsonl'"):
         _ = history.Jsonl

@@ -36,7 +36,7 @@ turn_output_bytes: 4096
 """
 
 
-def test_what_is_not_written_has_the_defaults_of_the_page() -> None:
+def test_missing_keys_have_documented_defaults() -> None:
     """The keys of `context`, and their values, are those that the row states."""
     settings = config.loads("{}").context
 
@@ -84,7 +84,7 @@ def test_every_key_is_read() -> None:
     )
 
 
-def test_a_section_with_all_its_keys_commented_out_has_its_defaults() -> None:
+def test_empty_section_has_its_defaults() -> None:
     """What is left of `context:` is null to YAML."""
     empty = "context:\n  # min_recent_messages: 3\ntools:\nstrategies:\nstore:\ntruncation:\n"
 
@@ -117,7 +117,7 @@ def test_what_looks_like_a_text_is_a_text(written: str) -> None:
     assert config.loads(f"description: {written}").description == written
 
 
-def test_two_agents_have_two_settings_chosen_by_name_or_by_file(tmp_path: Path) -> None:
+def test_agent_is_found_by_name_or_file(tmp_path: Path) -> None:
     """A name is a file of the folder `agents`; a path is that file."""
     agents = tmp_path / "agents"
     agents.mkdir()
@@ -143,7 +143,7 @@ def test_two_agents_have_two_settings_chosen_by_name_or_by_file(tmp_path: Path) 
     assert list(config.list_agents(tmp_path)) == ["quick", "researcher"]
 
 
-def test_an_agent_beside_the_folder_is_found_after_those_in_it(tmp_path: Path) -> None:
+def test_agents_folder_is_searched_first(tmp_path: Path) -> None:
     """`agents/` goes first, and `.yaml` before `.yml`."""
     (tmp_path / "solo.yml").write_text("max_turns: 1")
 
@@ -157,7 +157,7 @@ def test_an_agent_beside_the_folder_is_found_after_those_in_it(tmp_path: Path) -
     assert config.list_agents(tmp_path)["solo"].name == "solo.yaml"
 
 
-def test_a_name_that_is_unknown_is_told_what_there_is(tmp_path: Path) -> None:
+def test_unknown_agent_lists_the_known_ones(tmp_path: Path) -> None:
     """And what it may have been meant to be."""
     (tmp_path / "agents").mkdir()
     (tmp_path / "agents" / "researcher.yaml").write_text("{}")
@@ -179,7 +179,7 @@ def test_a_name_is_made_of_the_files(tmp_path: Path) -> None:
     assert config.load(str(path)).name == "my-agent"
 
 
-def test_a_byte_order_mark_and_other_line_ends_are_no_mistake(tmp_path: Path) -> None:
+def test_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
     """An editor on another system wrote the file."""
     path = tmp_path / "agent.yaml"
     path.write_bytes(b"\xef\xbb\xbfmax_turns: 3\r\nname: x\r\n")
@@ -187,7 +187,7 @@ def test_a_byte_order_mark_and_other_line_ends_are_no_mistake(tmp_path: Path) ->
     assert (config.load(path).max_turns, config.load(path).name) == (3, "x")
 
 
-def test_entering_the_room_needs_no_extra_and_reading_names_it() -> None:
+def test_import_needs_no_extra_reading_does() -> None:
     """The message is the line that installs it."""
     program = (
         "import sys; sys.modules['yaml'] = None\n"
@@ -207,7 +207,7 @@ def test_entering_the_room_needs_no_extra_and_reading_names_it() -> None:
 
 
 @pytest.mark.parametrize("given", [3, None, b"model: x"])
-def test_what_is_no_text_and_no_path_is_refused(given: object) -> None:
+def test_other_types_than_text_are_refused(given: object) -> None:
     """At the door, by name."""
     with pytest.raises(ConfigError, match="a str or a Path"):
         config.load(given)  # type: ignore[arg-type]

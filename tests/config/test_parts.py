@@ -29,7 +29,7 @@ def _problem(project: Path, text: str) -> str:
 
 
 @pytest.mark.parametrize("name", ["Offline", "make", "ready"])
-def test_a_decider_of_ones_own_is_a_class_a_function_or_an_object(project: Path, name: str) -> None:
+def test_custom_decider_has_three_forms(project: Path, name: str) -> None:
     """Made with `model_options` where it has to be made."""
     options = "" if name == "ready" else "model_options: {window: 64000}"
     agent = _agent(project, f"model: my_agent.py:{name}\n{options}")
@@ -44,7 +44,7 @@ async def _reply(agent: config.AgentConfig) -> str:
         return (await agent.runner(session).run("hello")).reply
 
 
-def test_a_decider_may_stand_in_a_module_beside_the_file(project: Path) -> None:
+def test_decider_is_found_beside_the_file(project: Path) -> None:
     """`package.module:Name` finds it as Python would, and the folder of the file last."""
     (project / "parts_of_mine").mkdir()
     (project / "parts_of_mine" / "deciders.py").write_text("from my_agent import Bare, Offline\n")
@@ -75,7 +75,7 @@ def test_a_decider_may_stand_in_a_module_beside_the_file(project: Path) -> None:
         ("model: anthropic:claude-sonnet-4-5", "set the environment variable ANTHROPIC_API_KEY"),
     ],
 )
-def test_a_model_that_cannot_be_made_is_told_with_its_line(
+def test_failing_model_names_its_line(
     project: Path, text: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When it is asked for, and no earlier."""
@@ -93,9 +93,7 @@ def test_a_model_that_cannot_be_made_is_told_with_its_line(
         ("raise RuntimeError('at import')", "RuntimeError: at import"),
     ],
 )
-def test_a_file_that_cannot_be_imported_is_told_and_tried_again(
-    project: Path, source: str, said: str
-) -> None:
+def test_failed_import_is_tried_again(project: Path, source: str, said: str) -> None:
     """A failed import leaves nothing behind: the mended file is read anew."""
     (project / "bad.py").write_text(source)
     agent = _agent(project, "name: x\nmodel: bad.py:Offline")
@@ -136,7 +134,7 @@ def test_tools_are_functions_tools_and_lists_of_them(project: Path) -> None:
     )
 
 
-def test_every_tool_that_cannot_be_used_is_told_at_once(project: Path) -> None:
+def test_unusable_tools_are_reported_together(project: Path) -> None:
     """Each with its own line."""
     agent = _agent(
         project,
@@ -190,7 +188,7 @@ def test_a_runner_has_what_the_file_says(project: Path) -> None:
     assert session.session_id == "abc123"
 
 
-def test_summaries_are_asked_for_on_demand_only_where_the_file_says_so() -> None:
+def test_file_may_leave_summaries_to_demand() -> None:
     """`auto_summarize: false` reaches the session."""
     for text, automatic in [("{}", True), ("context: {auto_summarize: false}", False)]:
         agent = attrs.evolve(config.loads(text), store=config.StoreSettings(kind="memory"))
@@ -206,12 +204,12 @@ def test_summaries_are_asked_for_on_demand_only_where_the_file_says_so() -> None
         "model: anthropic:claude-sonnet-4-5\ncontext_window: 600",
     ],
 )
-def test_a_digest_is_taken_where_no_model_can_be_asked(project: Path, text: str) -> None:
+def test_digest_replaces_an_absent_model(project: Path, text: str) -> None:
     """For a decider of one's own, for nobody, by order, and for a window without room for prose."""
     assert isinstance(_agent(project, text).compactor(), Digest)
 
 
-def test_a_summary_takes_its_share_of_what_triggers_it(project: Path) -> None:
+def test_summary_takes_its_share_of_trigger(project: Path) -> None:
     """Where K is small, a digest of the usual size would nearly be K again."""
     text = "context: {max_tokens_before_summary: 4000, summary_model: digest}"
 
@@ -252,7 +250,7 @@ async def _compact(agent: config.AgentConfig, messages: list[Message]) -> str:
     return await agent.compactor().compact(messages)
 
 
-def test_a_summary_model_that_fails_is_told_and_a_digest_takes_its_place(
+def test_digest_replaces_a_failing_model(
     project: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A key that is missing is missed in the log, not in the conversation."""
@@ -298,7 +296,7 @@ def test_a_summary_leaves_room_in_its_window(project: Path, window: int) -> None
 
 
 @pytest.mark.parametrize("model", ["digest", "my_agent.py:Offline"])
-def test_a_summary_says_how_to_read_a_long_request_again(project: Path, model: str) -> None:
+def test_summary_refers_to_a_long_request(project: Path, model: str) -> None:
     """Where the agent has `recall`, the cuts in a digest name it, also below a model's prose."""
     agent = _agent(
         project,
@@ -323,9 +321,7 @@ def test_a_summary_says_how_to_read_a_long_request_again(project: Path, model: s
 
 
 @pytest.mark.parametrize("door", ["prepare", "summarize", "compact_if_due"])
-def test_the_first_summary_of_a_session_without_a_runner_does_so_too(
-    project: Path, door: str
-) -> None:
+def test_session_without_runner_refers_to_request(project: Path, door: str) -> None:
     """The tools of an agent are imported when a size is asked for: that comes first."""
     text = "tools: [recall]\nstore: {kind: memory}\ncontext: {max_messages_before_summary: 10}"
     agent = _agent(project, text)
@@ -363,7 +359,7 @@ def test_sessions_are_kept_beside_the_file(project: Path, text: str, place: str)
     assert (project / place).is_file()
 
 
-def test_a_home_and_an_absolute_path_are_taken_as_they_are(project: Path, tmp_path: Path) -> None:
+def test_home_and_absolute_path_are_kept(project: Path, tmp_path: Path) -> None:
     """Only a relative path counts from the file."""
     agent = _agent(project, f"store: {{path: {tmp_path}/elsewhere}}")
     store = agent.session("s1").store
@@ -389,7 +385,7 @@ def test_sessions_in_an_unknown_home_cannot_be_opened(project: Path) -> None:
         agent.sessions()
 
 
-def test_a_session_has_a_new_id_unless_it_is_named(project: Path) -> None:
+def test_unnamed_session_has_a_new_id(project: Path) -> None:
     """And one that cannot be a name is refused."""
     agent = _agent(project, "{}")
 
@@ -405,7 +401,7 @@ def test_a_window_that_is_guessed_is_told(project: Path, caplog: pytest.LogCaptu
     assert "the window of openai_chat:my-own is not known: 8,192 tokens" in caplog.text
 
 
-def test_another_model_can_take_the_place_of_the_files(project: Path) -> None:
+def test_given_decider_replaces_the_model(project: Path) -> None:
     """As the command line does; what was made for the former one is not used again."""
     agent = _agent(project, "model: my_agent.py:Offline")
     assert agent.limits().context_window == 200_000
@@ -416,9 +412,7 @@ def test_another_model_can_take_the_place_of_the_files(project: Path) -> None:
     assert agent.limits().context_window == 200_000
 
 
-def test_a_provider_is_given_the_window_that_is_written(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_provider_gets_the_written_window(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that it finds a server that cuts a prompt without a word; and the options of requests."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     agent = _agent(
@@ -488,7 +482,7 @@ def test_a_missing_model_is_told_with_an_example(project: Path) -> None:
     )
 
 
-def test_a_status_before_the_first_request_counts_prompt_and_tools(project: Path) -> None:
+def test_first_status_counts_prompt_and_tools(project: Path) -> None:
     """Without a runner, as `agentic context` asks for it; the same as with one."""
     text = "model: my_agent.py:Offline\ntools: [recall, tools.py:count]\n"
     sizes = []
@@ -505,7 +499,7 @@ def test_a_status_before_the_first_request_counts_prompt_and_tools(project: Path
     assert sizes[1] - sizes[0] == counter.count("Be brief.")
 
 
-def test_tools_that_are_broken_keep_nobody_from_a_status(
+def test_broken_tools_do_not_prevent_status(
     project: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """They are not counted, and the log says why."""

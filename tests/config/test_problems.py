@@ -249,7 +249,7 @@ def _problems(text: str) -> list[config.Problem]:
         ("? [a]\n: b", ":1: a key must be a word before a colon"),
     ],
 )
-def test_a_mistake_is_told_with_its_file_line_and_key(text: str, said: str) -> None:
+def test_mistake_names_file_line_and_key(text: str, said: str) -> None:
     """In one sentence: what is wrong, and how to fix it where that is not obvious."""
     [problem] = _problems(text)
 
@@ -372,7 +372,7 @@ def test_a_mistake_is_told_with_its_file_line_and_key(text: str, said: str) -> N
         ),
     ],
 )
-def test_what_is_no_document_is_told_in_one_problem(text: str, line: int, said: str) -> None:
+def test_unreadable_document_is_one_problem(text: str, line: int, said: str) -> None:
     """With the line, and in time: neither depth nor aliases nor tags do any harm."""
     started = time.perf_counter()
 
@@ -410,7 +410,7 @@ def test_missing_functions_are_told_with_other_mistakes(tmp_path: Path) -> None:
     assert "did you mean 'read'?" in str(caught.value)
 
 
-def test_all_mistakes_are_told_at_once_in_the_order_of_the_lines() -> None:
+def test_mistakes_are_reported_in_line_order() -> None:
     """Of every section, and several of one; numbers that contradict each other are among them."""
     problems = _problems(
         "max_turn: 3\n"
@@ -466,16 +466,14 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_the_lines() -> None:
         ),
     ],
 )
-def test_numbers_that_are_written_and_contradict_each_other_are_refused(
-    text: str, said: str
-) -> None:
+def test_contradicting_numbers_are_refused(text: str, said: str) -> None:
     """Whether the window is written or that of a model that is known."""
     [problem] = _problems(text)
 
     assert said in str(problem)
 
 
-def test_the_problems_are_one_error_that_names_the_first() -> None:
+def test_problems_name_the_first_one() -> None:
     """Code that knows only ConfigError has something to say, and it survives pickling."""
     with pytest.raises(ConfigError) as caught:
         config.loads("max_turns: 0\nmodle: x", "quick.yaml")
@@ -512,9 +510,7 @@ def test_a_secret_from_the_environment_is_never_shown() -> None:
         ),
     ],
 )
-def test_a_file_that_cannot_be_read_is_told_as_well(
-    tmp_path: Path, content: bytes, said: str
-) -> None:
+def test_unreadable_file_is_a_problem(tmp_path: Path, content: bytes, said: str) -> None:
     """In the same words."""
     path = tmp_path / "agent.yaml"
     path.write_bytes(content)
@@ -554,7 +550,7 @@ def test_reading_a_file_runs_nothing(tmp_path: Path) -> None:
     assert not ran.exists()
 
 
-def test_a_text_at_the_limit_is_read_in_time(tmp_path: Path) -> None:
+def test_text_at_the_limit_is_fast(tmp_path: Path) -> None:
     """Full of brackets and keys, or one long prompt."""
     path = tmp_path / "agent.yaml"
     path.write_text("model_options:\n" + "  key: [1, 2, {a: b}]\n" * 11_900)

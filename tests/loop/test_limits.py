@@ -75,7 +75,7 @@ def test_space_inside_an_argument_makes_another_call() -> None:
     assert (result.reply, result.limit) == ("Done.", None)
 
 
-def test_repeated_calls_that_cannot_be_read_end_the_run() -> None:
+def test_repeated_broken_calls_end_the_run() -> None:
     """A model that sends the same broken JSON again and again is stopped, too."""
     broken = Decision("", [ToolCall("", "look", "{path: a.py")])
 

@@ -72,7 +72,7 @@ def test_the_input_is_complete_and_repeats_its_parts() -> None:
     assert [tool.name for tool in first.tools] == ["read"]
 
 
-def test_a_request_may_have_a_system_prompt_of_its_own() -> None:
+def test_request_replaces_the_system_prompt() -> None:
     """It stands in for the Runner's, for that run."""
     decider = ScriptedDecider("a", "b")
     runner = Runner(decider, system_prompt="Be brief.")
@@ -122,14 +122,14 @@ def test_the_turn_limit_answers_the_last_calls() -> None:
     assert "limit of turns" in result.tool_results[-1].text
 
 
-def test_a_reply_in_the_last_turn_is_not_exhausted() -> None:
+def test_reply_in_last_turn_is_not_exhausted() -> None:
     """The limit ends only runs that would go on."""
     runner = Runner(ScriptedDecider(_CALL, "Done."), ScriptedExecutor({"read": ""}), max_turns=2)
 
     assert not runner.run_sync("hi").exhausted
 
 
-def test_calls_cut_off_by_the_output_limit_are_never_run() -> None:
+def test_calls_of_cut_off_reply_never_run() -> None:
     """Each gets a result that says so, and the model may try again."""
     cut_off = Decision(
         "", [ToolCall("c1", "run", '{"command": "rm -rf /tm')], None, StopReason.MAX_TOKENS
@@ -143,7 +143,7 @@ def test_calls_cut_off_by_the_output_limit_are_never_run() -> None:
     assert result.reply == "Done."
 
 
-def test_a_reply_cut_off_without_calls_keeps_its_reason() -> None:
+def test_cut_off_reply_keeps_its_reason() -> None:
     """The run ends, and its result says why the reply did."""
     decider = ScriptedDecider(Decision("It is beca", stop_reason=StopReason.MAX_TOKENS))
 
@@ -153,7 +153,7 @@ def test_a_reply_cut_off_without_calls_keeps_its_reason() -> None:
 
 
 @pytest.mark.parametrize("reason", [StopReason.CONTENT_FILTER, StopReason.ERROR, StopReason.ABORT])
-def test_a_withheld_reply_ends_the_run_and_its_calls_are_answered(reason: StopReason) -> None:
+def test_withheld_reply_ends_the_run(reason: StopReason) -> None:
     """Nothing of it is run, and the history stays one that a provider accepts."""
     decider = ScriptedDecider(Decision("", [ToolCall("c1", "read")], stop_reason=reason))
     executor = ScriptedExecutor({"read": ""})
@@ -174,7 +174,7 @@ def test_calls_without_an_executor_are_told_so() -> None:
     assert decider.requests[1].tool_results[0].text == "Error: there are no tools"
 
 
-def test_a_decider_that_raises_ends_the_run_after_all_is_stored() -> None:
+def test_decider_error_comes_after_storing() -> None:
     """The error is the decider's own; the request and complete rounds are in the store."""
     store = MemoryStore()
     decider = ScriptedDecider(_CALL, ConnectionResetError("gone"))
@@ -229,7 +229,7 @@ def test_call_ids_stay_unique_after_a_compaction() -> None:
     assert len({*made}) == 2
 
 
-def test_native_items_are_kept_unless_an_id_had_to_change() -> None:
+def test_changed_id_drops_native_items() -> None:
     """A payload with other ids than the history's would contradict the results."""
     native = ProviderPayload("acme", [{"id": "c1"}])
     decision = Decision("", [ToolCall("c1", "read")], native=native)
@@ -335,7 +335,7 @@ def test_a_store_that_seems_empty_is_a_store() -> None:
     assert len(store) == 2
 
 
-def test_a_session_in_a_file_is_resumed_after_the_process_ended(tmp_path: Path) -> None:
+def test_session_file_outlives_the_process(tmp_path: Path) -> None:
     """A file that ends within a round is closed, and the run goes on."""
     path = tmp_path / "session.jsonl"
 
@@ -361,7 +361,7 @@ def test_a_session_in_a_file_is_resumed_after_the_process_ended(tmp_path: Path) 
     assert "there is no result" in decider.requests[0].history[2].tool_results[0].text
 
 
-def test_two_runs_at_once_on_one_store_are_refused() -> None:
+def test_concurrent_runs_on_one_store_are_refused() -> None:
     """The second is told so, and the first is not harmed."""
 
     async def both() -> None:
@@ -385,7 +385,7 @@ def test_two_runs_at_once_on_one_store_are_refused() -> None:
     asyncio.run(both())
 
 
-def test_the_refusal_of_a_second_run_does_not_quote_the_conversation() -> None:
+def test_refusal_does_not_quote_the_conversation() -> None:
     """An error stays short, however long the session is."""
 
     async def both() -> str:
@@ -403,7 +403,7 @@ def test_the_refusal_of_a_second_run_does_not_quote_the_conversation() -> None:
     assert len(asyncio.run(both())) < 1_000
 
 
-def test_two_runs_at_once_without_a_store_stand_alone() -> None:
+def test_concurrent_runs_without_store_are_independent() -> None:
     """Each has its own history."""
 
     async def meet(request: Input) -> str:
@@ -430,7 +430,7 @@ def test_a_failed_run_leaves_the_runner_free() -> None:
     assert runner.run_sync("again").reply == "Done."
 
 
-def test_a_store_that_fails_ends_the_run_with_its_error() -> None:
+def test_failing_store_ends_the_run() -> None:
     """Nothing is told as stored that is not."""
 
     class Full(MemoryStore):
@@ -449,7 +449,7 @@ def test_a_store_that_fails_ends_the_run_with_its_error() -> None:
     assert [message.role for message in asyncio.run(store.load())] == ["user", "assistant", "tool"]
 
 
-def test_a_reply_that_cannot_be_stored_runs_no_tools() -> None:
+def test_unstored_reply_runs_no_tools() -> None:
     """Its calls are nowhere, so they get no results either."""
 
     class Full(MemoryStore):
@@ -481,7 +481,7 @@ def test_tools_may_change_between_turns() -> None:
     assert [len(request.tools) for request in decider.requests] == [1, 2]
 
 
-def test_a_second_run_compares_what_it_loads_only_once(tmp_path: Path) -> None:
+def test_loaded_messages_are_compared_once(tmp_path: Path) -> None:
     """After a resume it is the loaded messages that are looked for, not those of the first run."""
     budget = Manager(CharCounter(), Digest(), Policy(10**9))
     steps = [Decision(tool_calls=[ToolCall("", "read")])] * 30
@@ -499,7 +499,7 @@ def test_a_second_run_compares_what_it_loads_only_once(tmp_path: Path) -> None:
     assert all(seen is message for seen, message in zip(known, result.history, strict=False))
 
 
-def test_two_runners_do_not_write_to_one_store_at_once() -> None:
+def test_runners_do_not_share_a_store() -> None:
     """A runner for each request of a server must not interleave rounds."""
     store = MemoryStore()
 
@@ -532,7 +532,7 @@ def test_a_sync_decider_is_named_as_the_mistake() -> None:
         Runner(Hasty()).run_sync("hi")  # type: ignore[arg-type]
 
 
-def test_a_call_that_was_not_offered_reaches_no_executor() -> None:
+def test_unfit_call_reaches_no_executor() -> None:
     """A custom executor need not check names and JSON: the model reads what a Registry says."""
     executor = ScriptedExecutor({"read": "text"})
     calls = [ToolCall("1", "raed"), ToolCall("2", "read", "{oops"), ToolCall("3", "read")]
@@ -554,7 +554,7 @@ def test_a_view_without_the_request_is_refused(strategy: Any) -> None:
         Runner(ScriptedDecider("Done."), strategies=[strategy]).run_sync("hi")
 
 
-def test_a_view_that_was_cut_through_a_round_is_closed() -> None:
+def test_cut_through_round_is_closed() -> None:
     """A callable that knows nothing of rounds still leads to a request that a provider accepts."""
     decider = ScriptedDecider(Decision(tool_calls=[ToolCall("1", "read")]), "Done.")
 
@@ -566,7 +566,7 @@ def test_a_view_that_was_cut_through_a_round_is_closed() -> None:
     assert [message.role for message in decider.requests[1].history] == ["user"]
 
 
-def test_a_view_that_is_cut_without_a_compaction_is_told_of() -> None:
+def test_cut_without_compaction_is_reported() -> None:
     """Where a compactor fails, what the model no longer sees is an event all the same."""
     budget = Manager(CharCounter(1), _NoSummary(), Policy(600, keep_recent_tokens=100))
     steps = [Decision("x" * 100, [ToolCall("", "read")])] * 10

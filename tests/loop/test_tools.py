@@ -63,7 +63,7 @@ def test_an_executor_must_give_a_result(given: object) -> None:
     assert "instead of a ToolResult" in result.text
 
 
-def test_a_result_for_another_call_answers_the_one_that_was_made() -> None:
+def test_result_answers_the_call_made() -> None:
     """An executor cannot confuse the pairing."""
     result = _run_one(ToolResult("other", "another", "text"))
 
@@ -93,7 +93,7 @@ def test_a_tool_that_hangs_is_stopped(answer: Callable[[ToolCall], Any]) -> None
     assert "longer than 0.02 s" in result.text
 
 
-def test_a_tool_that_took_too_long_is_told_to_stop() -> None:
+def test_slow_tool_is_cancelled() -> None:
     """It is cancelled, so that it can let go of what it holds, and the run does not wait."""
 
     async def hang(_: ToolCall) -> str:
@@ -121,7 +121,7 @@ def test_the_timeout_leaves_finished_tools_alone() -> None:
     assert [result.error is None for result in results.tool_results] == [False, True]
 
 
-def test_without_a_timeout_a_tool_may_take_its_time() -> None:
+def test_tool_without_timeout_takes_its_time() -> None:
     """None waits until the tool has ended."""
 
     async def slow(_: ToolCall) -> str:
@@ -131,7 +131,7 @@ def test_without_a_timeout_a_tool_may_take_its_time() -> None:
     assert _run_one(slow, tool_timeout_seconds=None).output == "at last"
 
 
-def test_a_stopped_tool_is_reported_with_the_time_it_took() -> None:
+def test_stopped_tool_reports_its_seconds() -> None:
     """The event's seconds are those that the tool ran."""
     with EventRecorder("tool_execution_end") as recorder:
         _run_one(_hang, tool_timeout_seconds=0.05)
@@ -140,7 +140,7 @@ def test_a_stopped_tool_is_reported_with_the_time_it_took() -> None:
     assert event.seconds >= 0.04
 
 
-def test_the_tools_of_a_turn_run_at_the_same_time() -> None:
+def test_tools_of_a_turn_run_concurrently() -> None:
     """Three tools that wait for each other all end; results stand in the order of the calls."""
 
     async def meet(call: ToolCall) -> str:
@@ -183,7 +183,7 @@ def test_one_tool_that_raises_leaves_the_others_alone() -> None:
     ]
 
 
-def test_a_hundred_megabytes_are_cut_before_they_enter_the_history() -> None:
+def test_huge_output_is_cut_before_storing() -> None:
     """The run is quick, the history small, the notice tells."""
     started = time.perf_counter()
     huge = "0123456789abcdef\n" * (100_000_000 // 17)
@@ -241,7 +241,7 @@ def test_a_real_registry_is_an_executor(
     assert result.reply == "Done."
 
 
-def test_an_unknown_tool_of_a_registry_becomes_a_result() -> None:
+def test_unknown_tool_becomes_a_result() -> None:
     """The model reads which tools there are."""
     decider = ScriptedDecider(Decision("", [ToolCall("c1", "sub")]), "Done.")
 
@@ -251,7 +251,7 @@ def test_an_unknown_tool_of_a_registry_becomes_a_result() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
-def test_a_tool_that_asks_to_exit_ends_neither_the_run_nor_its_neighbours() -> None:
+def test_exiting_tool_does_not_end_the_run() -> None:
     """`sys.exit` in one tool is that tool's failure."""
     results = _run({"exit": SystemExit, "t": "text"}, ["exit", "t"]).tool_results
 

@@ -9,7 +9,7 @@ from agentic.errors import ConfigError
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
 
 
-def test_a_tool_may_be_called_by_the_model_itself_unless_it_says_otherwise() -> None:
+def test_model_is_the_default_caller() -> None:
     """The default caller is the word that providers use for the model."""
     assert tools.ToolDefinition("read").allowed_callers == ("direct",)
 
@@ -49,7 +49,7 @@ def test_a_tool_that_nobody_may_call_is_refused(callers: Any) -> None:
         tools.ToolDefinition("read", allowed_callers=callers)
 
 
-def test_the_schema_hash_is_the_same_in_every_process_and_version() -> None:
+def test_schema_hash_is_the_same_everywhere() -> None:
     """It may be stored, so its value is a promise."""
     assert tools.ToolDefinition("read", "Read.", SCHEMA).schema_hash == (
         "62fe4874543da329eabe6e4ca250ad59d6ccce4e30e702a36c2806bb5648a0c9"
@@ -70,9 +70,7 @@ def test_the_schema_hash_ignores_wording_order_and_callers() -> None:
     ("name", "parameters"),
     [("open", SCHEMA), ("read", {**SCHEMA, "required": ["path"]})],
 )
-def test_the_schema_hash_changes_with_the_name_and_the_parameters(
-    name: str, parameters: dict[str, Any]
-) -> None:
+def test_schema_hash_follows_name_and_parameters(name: str, parameters: dict[str, Any]) -> None:
     """A call that was written for another tool or schema is told apart."""
     original = tools.ToolDefinition("read", "", SCHEMA)
 

@@ -48,7 +48,7 @@ def _listed(registry: tools.Registry, **options: Any) -> list[str]:
 
 
 @given(st.lists(st.from_regex(r"[a-z]{1,8}", fullmatch=True), unique=True), st.integers(0, 5))
-def test_tools_are_listed_in_the_order_of_their_registration(names: list[str], cut: int) -> None:
+def test_tools_are_listed_as_registered(names: list[str], cut: int) -> None:
     """Given one by one, as a collection or later: the order is the same."""
     made = [_fixed(name) for name in names]
 
@@ -88,7 +88,7 @@ def test_a_tool_is_looked_up_by_its_name() -> None:
         ([], "no tool named 'raed'; registered tools: none"),
     ],
 )
-def test_looking_up_a_name_that_does_not_exist_is_an_error(names: list[str], message: str) -> None:
+def test_unknown_name_is_an_error(names: list[str], message: str) -> None:
     """It lists what there is and suggests the nearest."""
     registry = tools.Registry(_fixed(name) for name in names)
 
@@ -98,7 +98,7 @@ def test_looking_up_a_name_that_does_not_exist_is_an_error(names: list[str], mes
         registry[7]  # type: ignore[index]
 
 
-def test_an_unknown_tool_is_answered_with_the_names_that_there_are() -> None:
+def test_unknown_tool_is_answered_with_names() -> None:
     """The model learns which tool it may have meant."""
     failure = _failure(tools.Registry(_fixed("read"), _fixed("run")), "raed")
 
@@ -114,7 +114,7 @@ def test_a_registry_without_tools_says_so() -> None:
 
 
 @pytest.mark.parametrize("policy", [["read"], tools.AllowlistPolicy(["read"])])
-def test_a_tool_that_the_policy_refuses_is_neither_listed_nor_run(policy: Any) -> None:
+def test_refused_tool_is_neither_listed_nor_run(policy: Any) -> None:
     """It stays registered; the model is told what it may call instead."""
     registry = tools.Registry(_fixed("read"), _fixed("run"), policy=policy)
 
@@ -127,7 +127,7 @@ def test_a_tool_that_the_policy_refuses_is_neither_listed_nor_run(policy: Any) -
     )
 
 
-def test_a_tool_answers_to_the_callers_that_it_allows() -> None:
+def test_tool_answers_its_allowed_callers() -> None:
     """Another caller neither sees it nor may run it."""
     registry = tools.Registry(
         _fixed("read"),
@@ -184,19 +184,19 @@ ERRORS = [
 
 
 @pytest.mark.parametrize(("error", "message"), ERRORS)
-def test_a_tool_that_raises_is_answered_with_the_error(error: Exception, message: str) -> None:
+def test_raised_error_is_the_answer(error: Exception, message: str) -> None:
     """Type, message and notes of every error in it; no traceback."""
     assert _failure(tools.Registry(_fixed("read", error)), "read") == ToolError(message, "raised")
 
 
-def test_an_error_that_cannot_be_shown_is_answered_all_the_same() -> None:
+def test_unprintable_error_is_still_answered() -> None:
     """Even its type is of use."""
     failure = _failure(tools.Registry(_fixed("read", _UnreadableError())), "read")
 
     assert "_UnreadableError" in failure.message
 
 
-def test_a_huge_error_message_is_cut_and_says_so() -> None:
+def test_huge_error_message_is_cut() -> None:
     """What is long about an error is seldom what the model needs."""
     failure = _failure(tools.Registry(_fixed("read", ValueError("x" * 1_000_000))), "read")
 
@@ -205,7 +205,7 @@ def test_a_huge_error_message_is_cut_and_says_so() -> None:
     )
 
 
-def test_a_tool_that_raises_is_logged_with_its_traceback(caplog: pytest.LogCaptureFixture) -> None:
+def test_raised_error_is_logged_with_traceback(caplog: pytest.LogCaptureFixture) -> None:
     """The author needs what the model does not."""
     with caplog.at_level(logging.INFO, "agentic.tools"):
         _execute(tools.Registry(_fixed("read", ValueError("no such line"))), "read")
@@ -249,14 +249,12 @@ async def _forever() -> None:
         ),
     ],
 )
-def test_what_a_tool_gives_becomes_the_result_of_the_call(
-    value: object, result: ToolResult
-) -> None:
+def test_returned_value_becomes_the_result(value: object, result: ToolResult) -> None:
     """Id and name are the call's, whatever the tool says."""
     assert _execute(tools.Registry(_fixed("read", value)), "read") == result
 
 
-def test_a_value_that_is_no_json_is_a_failure() -> None:
+def test_value_outside_json_is_a_failure() -> None:
     """A tool that is written by hand must give what JSON can say."""
     failure = _failure(tools.Registry(_fixed("read", {1, 2})), "read")
 
