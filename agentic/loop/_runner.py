@@ -1,5 +1,6 @@
 """The Runner: the parts of an agent, checked before the first request."""
 
+import operator
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -89,6 +90,10 @@ class Runner:
     """The name of the conversation, for events and traces; a session's Runner has its id."""
     _view: View = attrs.field(init=False, repr=False)
     """The View of the conversation in the store."""
+    _view_parts: tuple[Store | None, object, object] = attrs.field(
+        init=False, repr=False, default=(None, None, None)
+    )
+    """The store, the budget and the strategies that `_view` was made for."""
     _runs: "list[_run.Run]" = attrs.field(init=False, repr=False, factory=list)
     """The active runs."""
     _used_ids: set[str] = attrs.field(init=False, repr=False, factory=set)
@@ -120,7 +125,6 @@ class Runner:
             remedy = "make a Manager, or leave it out"
             raise ConfigError("budget", value, "a budget.Manager, or a ContextConfig", remedy)
 
-    @_view.default
     def _make_view(self) -> View:
         if isinstance(self.budget, Manager):
             return View.of(self.budget, strategies=self.strategies)
@@ -131,14 +135,23 @@ class Runner:
     def __attrs_post_init__(self) -> None:
         # When the Runner is made, and not in the middle of a run.
         self.limits.check_price(*provider_and_model(self.decider))
-        if self.store is None or hasattr(self.store, "replace") or not self._compacts:
+        self._renew_view()
+
+    def _renew_view(self) -> None:
+        """Make the View if none was made, or one of its parts was replaced since."""
+        parts = (self.store, self.budget, self.strategies)
+        if all(map(operator.is_, parts, self._view_parts)):
             return
-        raise ConfigError(
-            "store",
-            self.store,
-            "a Rewriter, since the budget compacts the history",
-            "give the store an async replace(messages), or leave the budget out",
-        )
+        if self.store is not None and not hasattr(self.store, "replace") and self._compacts:
+            raise ConfigError(
+                "store",
+                self.store,
+                "a Rewriter, since the budget compacts the history",
+                "give the store an async replace(messages), or leave the budget out",
+            )
+        if self.store is not self._view_parts[0]:  # the ids of another conversation
+            self._used_ids = set()
+        self._view, self._view_parts = self._make_view(), parts
 
     @property
     def _compacts(self) -> bool:
@@ -248,6 +261,7 @@ class Runner:
         *,
         resumes: bool = False,
     ) -> "_run.Run":
+        self._renew_view()
         # Without a store each run is a conversation of its own.
         view = self._make_view() if self.store is None else self._view
         used_ids = set() if self.store is None else self._used_ids

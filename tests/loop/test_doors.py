@@ -154,3 +154,19 @@ def test_run_sync_inside_a_loop_says_to_await() -> None:
 
     with pytest.raises(ConfigError, match=r"await run\(\) instead"):
         asyncio.run(inside())
+
+
+def test_budget_that_is_set_later_applies() -> None:
+    """Also to a conversation that has begun; a store that cannot compact is refused then, too."""
+    runner = Runner(ScriptedDecider(*["Yes. " * 100] * 9), store=MemoryStore())
+    for _ in range(4):
+        assert runner.run_sync("And now? " * 50).summary is None
+
+    runner.budget = Manager(
+        CharCounter(), Digest(), Policy(0, max_messages=6, min_recent_messages=2)
+    )
+
+    assert runner.run_sync("And now? " * 50).summary is not None
+    runner.store = _AppendOnly()
+    with pytest.raises(ConfigError, match="a Rewriter, since the budget compacts"):
+        runner.run_sync("And now?")
