@@ -134,11 +134,11 @@ class Runner:
 
     def __attrs_post_init__(self) -> None:
         # When the Runner is made, and not in the middle of a run.
-        self.limits.check_price(*provider_and_model(self.decider))
-        self._renew_view()
+        self._take_parts()
 
-    def _renew_view(self) -> None:
-        """Make the View if none was made, or one of its parts was replaced since."""
+    def _take_parts(self) -> None:
+        """Check the parts together; make the View if it has none yet, or others."""
+        self.limits.check_price(*provider_and_model(self.decider))
         parts = (self.store, self.budget, self.strategies)
         if all(map(operator.is_, parts, self._view_parts)):
             return
@@ -261,7 +261,7 @@ class Runner:
         *,
         resumes: bool = False,
     ) -> "_run.Run":
-        self._renew_view()
+        self._take_parts()  # any of them may have been replaced since
         # Without a store each run is a conversation of its own.
         view = self._make_view() if self.store is None else self._view
         used_ids = set() if self.store is None else self._used_ids

@@ -166,6 +166,9 @@ def test_price_list_knows_the_decider_s_model() -> None:
     assert len(runner.run_sync("Look.").tool_calls) == 2
     with pytest.raises(ConfigError, match="no price is known for 'mine'"):
         Runner(Named("mine"), limits=RunLimits(dollars=3))
+    runner.decider = Named("mine")
+    with pytest.raises(ConfigError, match="no price is known for 'mine'"):
+        runner.run_sync("Look.")
 
 
 @pytest.mark.parametrize(
