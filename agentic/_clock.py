@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import attrs
 
-__all__ = ["Stopwatch", "is_replayable", "now", "real_clock", "stopwatch", "use_clock"]
+__all__ = ["Stopwatch", "is_replayable", "now", "stopwatch", "use_clock"]
 
 
 @attrs.define
@@ -84,28 +84,20 @@ def is_replayable() -> bool:
 
 
 @contextlib.contextmanager
-def use_clock(clock: Callable[[], datetime], measure: Stopwatch | None = None) -> Iterator[None]:
+def use_clock(
+    clock: Callable[[], datetime] | None, measure: Stopwatch | None = None
+) -> Iterator[None]:
     """Take the time from `clock` inside the block, and in the tasks that are started in it.
+
+    None is the real time, for the work of a recorded step, which is not replayed.
 
     >>> noon = datetime(2026, 11, 23, 12, tzinfo=UTC)
     >>> with use_clock(lambda: noon):
     ...     now() == noon
     True
     """
-    with _use(_Clock(clock, measure or Stopwatch(recorded=0.0))):
-        yield
-
-
-@contextlib.contextmanager
-def real_clock() -> Iterator[None]:
-    """Take the real time inside the block: the work of a recorded step is not replayed."""
-    with _use(None):
-        yield
-
-
-@contextlib.contextmanager
-def _use(clock: _Clock | None) -> Iterator[None]:
-    token = _clock.set(clock)
+    used = None if clock is None else _Clock(clock, measure or Stopwatch(recorded=0.0))
+    token = _clock.set(used)
     try:
         yield
     finally:

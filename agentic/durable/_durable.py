@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 import attrs
 
 from agentic import _tool_errors
-from agentic._clock import Stopwatch, real_clock, use_clock
+from agentic._clock import Stopwatch, use_clock
 from agentic._lazy import asyncio
 from agentic._validate import seconds, whole
 from agentic.durable import _records
@@ -168,7 +168,7 @@ class Durable:
         self, work: Callable[..., Awaitable[dict[str, Any]]], *args: Any
     ) -> dict[str, Any]:
         try:
-            with real_clock():  # a run within a step is not replayed
+            with use_clock(None):  # a run within a step is not replayed
                 outcome = await work(*args)
         except Exception as error:  # noqa: BLE001  a failure is an outcome
             outcome = _records.encode_error(error)
