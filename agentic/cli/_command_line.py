@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import click
 
 import agentic
-from agentic.cli._output import describe_problem, end_sentence, printable
+from agentic.cli._output import describe_problem, end_sentence, print_warnings, say
 from agentic.cli._stdio import whole_streams
 
 __all__ = ["COMMANDS", "run"]
@@ -122,9 +122,8 @@ def group(ctx: click.Context) -> None:
 def _invoke(arguments: Sequence[str] | None) -> int:
     try:
         # Not group.main(), which prints errors in its own form, and exits by itself.
-        with group.make_context(
-            "agentic", list(sys.argv[1:] if arguments is None else arguments)
-        ) as top:
+        words = list(sys.argv[1:] if arguments is None else arguments)
+        with print_warnings(say), group.make_context("agentic", words) as top:
             given = group.invoke(top)
     except click.exceptions.Exit as done:
         return done.exit_code
@@ -152,5 +151,5 @@ def _usage(mistake: click.UsageError) -> str:
 def _tell(told: str, status: int = 1) -> int:
     # If stderr is gone as well, the exit status remains.
     with contextlib.suppress(OSError):
-        click.echo(f"agentic: {printable(told)}", err=True)
+        say(told)
     return status

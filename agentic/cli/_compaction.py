@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import attrs
 import click
 
-from agentic.cli._output import clip, end_sentence, json_line, print_warnings_on_stderr, printable
+from agentic.cli._output import clip, end_sentence, json_line, printable
 from agentic.cli._place import SessionPlace, place_argument, session_option
 from agentic.context.budget import Compaction
 from agentic.errors import CompactionRefused
@@ -41,8 +41,7 @@ def context_command(*, name: str, session_id: str | None, as_json: bool) -> None
 
     Example: agentic context agent.yaml --session 2026-11-22-4f9c1a
     """
-    place = SessionPlace.at(name)
-    given, status = _with_session(place, session_id, Session.status)
+    given, status = _with_session(name, session_id, Session.status)
     if not as_json:
         click.echo(printable(render_context(status)))
         return
@@ -70,9 +69,8 @@ def compact_command(
 
     Example: agentic compact agent.yaml --focus "what is still open"
     """
-    place = SessionPlace.at(name)
     given, done = _with_session(
-        place, session_id, lambda session: session.summarize(focus, allow_growth=allow_growth)
+        name, session_id, lambda session: session.summarize(focus, allow_growth=allow_growth)
     )
     if as_json:
         click.echo(json_line({"session": given, **_plain_compaction(done)}))
@@ -92,8 +90,7 @@ def diff_command(*, name: str, session_id: str | None, full: bool, as_json: bool
 
     Example: agentic diff agent.yaml --full
     """
-    place = SessionPlace.at(name)
-    given, diff = _with_session(place, session_id, lambda session: session.store.diff())
+    given, diff = _with_session(name, session_id, lambda session: session.store.diff())
     if as_json:
         plain = {
             "session": given,
@@ -118,8 +115,7 @@ def restore_command(*, name: str, session_id: str | None, as_json: bool) -> None
 
     Example: agentic restore agent.yaml --session 2026-11-22-4f9c1a
     """
-    place = SessionPlace.at(name)
-    given, diff = _with_session(place, session_id, Session.undo)
+    given, diff = _with_session(name, session_id, Session.undo)
     if as_json:
         counts = {"restored": len(diff.dropped), "removed": len(diff.added)}
         click.echo(json_line({"session": given, **counts}))
@@ -134,10 +130,11 @@ def describe_compaction(done: Compaction) -> str:
     'There is nothing to summarize yet: 40 tokens, as before.'
     """
     size = f"{done.tokens_before:,} tokens, as before."
-    if isinstance(done.error, CompactionRefused):
-        return f"{end_sentence(f'Nothing was summarized: {done.error.problem}')} {size}"
     if done.error is not None:
         why = str(done.error) or type(done.error).__name__
+        # Its text would say once more that nothing was summarized.
+        if isinstance(done.error, CompactionRefused):
+            why = done.error.problem
         return f"{end_sentence(f'Nothing was summarized: {why}')} {size}"
     if not done.changed:
         return f"There is nothing to summarize yet: {size}"
@@ -161,25 +158,28 @@ def describe_message(message: Message, width: int = 72) -> str:
     >>> describe_message(Message("user", "Why is the build red?"))
     'user       Why is the build red?'
     """
-    said = [message.content] if message.content.strip() else []
-    said += [f"{call.name} {call.arguments}" for call in message.tool_calls]
-    said += [f"{result.name}: {result.text}" for result in message.tool_results]
-    said += [part.media_type for part in message.all_media]
-    return f"{message.role:<10} {clip(' · '.join(said), max(1, width - 11))}"
+    return f"{message.role:<10} {clip(' · '.join(_texts(message)), max(1, width - 11))}"
+
+
+def _texts(message: Message) -> list[str]:
+    texts = [message.content] if message.content.strip() else []
+    texts += [f"{call.name} {call.arguments}" for call in message.tool_calls]
+    texts += [f"{result.name}: {result.text}" for result in message.tool_results]
+    return [*texts, *(part.media_type for part in message.all_media)]
 
 
 def _with_session(
-    place: SessionPlace, session_id: str | None, do: Callable[[Session], Coroutine[Any, Any, _T]]
+    name: str, session_id: str | None, do: Callable[[Session], Coroutine[Any, Any, _T]]
 ) -> tuple[str, _T]:
     """Open a session, call a function with it, and return its id and the function's result."""
+    place = SessionPlace.at(name)
 
     async def run() -> tuple[str, _T]:
         found = await place.find(session_id)
         async with place.agent.session(found) as session:
             return found, await do(session)
 
-    with print_warnings_on_stderr():
-        return asyncio.run(run())
+    return asyncio.run(run())
 
 
 def _plain_compaction(done: Compaction) -> dict[str, Any]:
@@ -196,9 +196,7 @@ def _plain_compaction(done: Compaction) -> dict[str, Any]:
 def _diff_lines(sign: str, message: Message, *, full: bool) -> str:
     if not full:
         return f"{sign} {describe_message(message)}"
-    texts = [message.content, *(f"{call.name} {call.arguments}" for call in message.tool_calls)]
-    texts += [f"{result.name}: {result.text}" for result in message.tool_results]
-    lines = printable("\n".join(text for text in texts if text)).split("\n")
+    lines = printable("\n".join(_texts(message))).split("\n")
     return "\n".join([f"{sign} {message.role}", *(f"{sign}   {line}".rstrip() for line in lines)])
 
 

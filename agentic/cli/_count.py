@@ -1,14 +1,14 @@
 """`agentic count`: the number of tokens in texts, by the best counter installed for a model."""
 
 import codecs
-import difflib
 from io import BufferedReader
 
 import attrs
 import click
 
 from agentic import limits, tokens
-from agentic.cli._output import describe_problem, json_line, printable
+from agentic._validate import suggest
+from agentic.cli._output import describe_problem, json_line, printable, say
 from agentic.cli._stdio import open_input
 
 __all__ = ["count_command"]
@@ -56,7 +56,7 @@ def count_command(*, files: tuple[str, ...], model: str, as_json: bool) -> int:
         try:
             counted.append(_count(file, counter))
         except OSError as problem:  # like wc(1): report it, and continue
-            click.echo(printable(f"agentic: {describe_problem(problem)}"), err=True)
+            say(describe_problem(problem))
             continue
         if not as_json:
             click.echo(counted[-1].line())
@@ -82,7 +82,7 @@ def _sum_up(counted: list[_Counted], counter: tokens.ModelCounter, *, as_json: b
     if len(counted) > 1:
         click.echo(total.line())
     if counted:
-        click.echo(printable(f"agentic: {describe_counter(counter)}"), err=True)
+        say(describe_counter(counter))
 
 
 def describe_counter(counter: tokens.ModelCounter) -> str:
@@ -110,8 +110,8 @@ def is_known(counter: tokens.ModelCounter) -> bool:
 
 
 def _name_and_nearest(model: str) -> str:
-    near = difflib.get_close_matches(model.lower(), limits.CONTEXT_LIMITS, 1)
-    return f"{model!r} (did you mean {near[0]!r}?)" if near else repr(model)
+    hint = suggest(model.lower(), limits.CONTEXT_LIMITS)
+    return f"{model!r} ({hint})" if hint else repr(model)
 
 
 def _count(file: str, counter: tokens.Counter) -> _Counted:

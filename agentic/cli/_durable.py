@@ -13,13 +13,13 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
 
 from agentic import config
-from agentic.cli._output import printable
+from agentic.cli._output import say
 from agentic.cli._place import find_agent
 from agentic.errors import ConfigError
 from agentic.history._disk import make_folders, open_private
@@ -29,11 +29,10 @@ from agentic.messages import ToolCall
 from agentic.tools import Approval, ToolDefinition
 
 if TYPE_CHECKING:
-    from agentic.bridges.dbos import Service, Worker
+    from agentic.bridges.dbos import RunInfo, Service, Worker
 
-__all__ = ["RunsPlace", "database_option", "drain_option", "say", "stop_signal", "working"]
+__all__ = ["RunsPlace", "database_option", "describe_run", "drain_option", "stop_signal", "working"]
 
-Stop: TypeAlias = asyncio.Event
 _SQLITE, _POSTGRES = "sqlite", "postgresql"
 _LEASE_SECONDS = {_SQLITE: 5.0, _POSTGRES: 15.0}
 """How long a silent worker keeps its runs. With SQLite, nobody takes over but the next start, which
@@ -147,7 +146,7 @@ def _create_private(path: Path) -> None:
 
 @contextlib.asynccontextmanager
 async def working(
-    place: RunsPlace, service: "Service", stop: Stop, drain_seconds: float
+    place: RunsPlace, service: "Service", stop: asyncio.Event, drain_seconds: float
 ) -> AsyncIterator["Worker"]:
     """Work on runs within the block, and drain the worker at its end, soon followed by the process.
 
@@ -188,9 +187,9 @@ async def working(
 
 
 @contextlib.contextmanager
-def stop_signal() -> Iterator[Stop]:
+def stop_signal() -> Iterator[asyncio.Event]:
     """Set an event at Ctrl-C or SIGTERM. The second one ends the process: runs survive that."""
-    stop, loop = Stop(), asyncio.get_running_loop()
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def set_event(number: int, _: object) -> None:
         signal.signal(number, signal.SIG_DFL)
@@ -205,9 +204,9 @@ def stop_signal() -> Iterator[Stop]:
             signal.signal(number, handler)
 
 
-def say(sentence: str) -> None:
-    """Print a sentence on stderr."""
-    click.echo(printable(f"agentic: {sentence}"), err=True)
+def describe_run(run: "RunInfo") -> dict[str, Any]:
+    """Return a run as JSON data; its time is in ISO 8601, in UTC."""
+    return {**attrs.asdict(run), "submitted_at": run.submitted_at.isoformat()}
 
 
 @attrs.frozen(eq=False)

@@ -7,7 +7,15 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["TokenSize", "format_address", "host_option", "listen", "port_option", "whole_number"]
+__all__ = [
+    "TokenSize",
+    "WindowOrModel",
+    "format_address",
+    "host_option",
+    "listen",
+    "port_option",
+    "whole_number",
+]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _MOST_DIGITS = 18
@@ -44,6 +52,24 @@ class TokenSize(click.ParamType):  # type: ignore[type-arg]  # generic in newer 
         if number < 0:
             self.fail(f"{value} is below 0", param, ctx)
         return number
+
+
+class WindowOrModel(click.ParamType):  # type: ignore[type-arg]  # generic in newer clicks only
+    """A number of tokens, such as 128k for 128,000, or the name of a model."""
+
+    name = "tokens or model"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | str:
+        """Return the number, or the name."""
+        try:
+            tokens = TokenSize().convert(value, param, ctx)
+        except click.BadParameter:
+            return str(value)
+        if not tokens:
+            self.fail("a window has at least one token", param, ctx)
+        return tokens
 
 
 def host_option(command: _F) -> _F:

@@ -25,8 +25,8 @@ __all__ = [
     "json_line",
     "local_time",
     "print_warnings",
-    "print_warnings_on_stderr",
     "printable",
+    "say",
 ]
 
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
@@ -169,9 +169,9 @@ def print_warnings(print_line: Callable[[str], None]) -> Iterator[None]:
         logging.lastResort = before
 
 
-def print_warnings_on_stderr() -> contextlib.AbstractContextManager[None]:
-    """Print warnings on stderr, like any problem of a command."""
-    return print_warnings(lambda line: click.echo(f"agentic: {line}", err=True))
+def say(sentence: str) -> None:
+    """Print a sentence about the command itself on stderr."""
+    click.echo(f"agentic: {printable(sentence)}", err=True)
 
 
 class _Printer(logging.Handler):

@@ -9,29 +9,11 @@ from pathlib import Path
 
 import click
 
-from agentic.cli._options import TokenSize, format_address, host_option, listen, port_option
-from agentic.cli._output import print_warnings_on_stderr, printable
+from agentic.cli._options import WindowOrModel, format_address, host_option, listen, port_option
+from agentic.cli._output import say
 from agentic.errors import ConfigError
 
 __all__ = ["proxy_command"]
-
-
-class _Window(click.ParamType):  # type: ignore[type-arg]  # generic in newer clicks only
-    """A number of tokens, such as 128k for 128,000, or the name of a model."""
-
-    name = "tokens or model"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int | str:
-        """Return the number, or the name."""
-        try:
-            tokens = TokenSize().convert(value, param, ctx)
-        except click.BadParameter:
-            return str(value)
-        if not tokens:
-            self.fail("a window has at least one token", param, ctx)
-        return tokens
 
 
 @click.command("proxy")
@@ -39,7 +21,7 @@ class _Window(click.ParamType):  # type: ignore[type-arg]  # generic in newer cl
 @click.option(
     "-w",
     "--window",
-    type=_Window(),
+    type=WindowOrModel(),
     required=True,
     help="The model's window: in tokens, such as 128k, or the name of the model.",
 )
@@ -59,7 +41,6 @@ def proxy_command(*, to: str, window: int | str, port: int, host: str, store: Pa
 
     Example: agentic proxy --to https://api.openai.com/v1 --window 128k
     """
-    click.get_current_context().with_resource(print_warnings_on_stderr())
     # Both need an extra, and the second names it if it is missing.
     from agentic.bridges.proxy import Proxy  # noqa: PLC0415
 
@@ -70,9 +51,9 @@ def proxy_command(*, to: str, window: int | str, port: int, host: str, store: Pa
     with listen(host, port) as listening:
         # Of the socket, because the host may be a name, and the port 0.
         found = listening.getsockname()[:2]
-        _say(f"listening on {format_address(*found)}, forwarding to {to}")
+        say(f"listening on {format_address(*found)}, forwarding to {to}")
         if not ipaddress.ip_address(found[0]).is_loopback:
-            _say("everybody on the network can use this proxy, and reads and sends without TLS")
+            say("everybody on the network can use this proxy, and reads and sends without TLS")
         _run(proxy, listening)
 
 
@@ -90,7 +71,3 @@ def _run(proxy: object, listening: socket.socket) -> None:
         timeout_graceful_shutdown=3,
     )
     uvicorn.Server(config).run(sockets=[listening])
-
-
-def _say(sentence: str) -> None:
-    click.echo(printable(f"agentic: {sentence}"), err=True)

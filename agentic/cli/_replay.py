@@ -12,8 +12,8 @@ import attrs
 import click
 
 from agentic import limits, tokens
-from agentic.cli._options import TokenSize
-from agentic.cli._output import embolden, json_line, print_warnings_on_stderr, printable
+from agentic.cli._options import TokenSize, WindowOrModel
+from agentic.cli._output import embolden, json_line, printable, say
 from agentic.cli._replay_files import ReplaySettings, replay_files
 from agentic.cli._replay_sessions import ask_for_sessions
 from agentic.cli._replay_steps import step_through
@@ -103,7 +103,6 @@ def replay_command(
 
     Example: agentic replay session.jsonl --window 32k -p none -p digest --html report.html
     """
-    click.get_current_context().with_resource(print_warnings_on_stderr())
     if step is not None and (html is not None or as_json):
         raise click.UsageError("--step writes no page and no JSON: leave out --html and --json")
     if not transcripts:
@@ -149,7 +148,7 @@ def _show(report: Report, html: Path | None, *, as_json: bool) -> None:
         html.write_text(render_page(report), encoding="utf-8")
     _print(report, as_json=as_json)
     if html is not None:
-        click.echo(printable(f"agentic: the page is in {html}"), err=True)
+        say(f"the page is in {html}")
 
 
 def _window(window: int | None, model: str | None) -> int:
@@ -167,10 +166,9 @@ def _window(window: int | None, model: str | None) -> int:
 
 def _ask_for_window() -> tuple[int | None, str | None]:
     """Ask for the window, or for the model that has it."""
-    told = str(click.prompt("A window in tokens, or a model", default="200k", err=True)).strip()
-    if told[:1].isdigit():
-        return TokenSize().convert(told, None, None), None
-    return None, told
+    asked = "A window in tokens, or a model"
+    given = click.prompt(asked, default="200k", type=WindowOrModel(), err=True)
+    return (given, None) if isinstance(given, int) else (None, given)
 
 
 def _price(model: str) -> Price | None:
@@ -178,12 +176,10 @@ def _price(model: str) -> Price | None:
     try:
         price = price_of(model, datetime.now(UTC))
     except ImportError:
-        remedy = "pip install 'agentic-weave[prices]'"
-        click.echo(f"agentic: costs are in tokens; dollars need {remedy}", err=True)
+        say("costs are in tokens; dollars need pip install 'agentic-weave[prices]'")
         return None
     if price is None:
-        told = f"costs are in tokens: the price list does not have {model!r}"
-        click.echo(printable(f"agentic: {told}"), err=True)
+        say(f"costs are in tokens: the price list does not have {model!r}")
     return price
 
 

@@ -12,11 +12,10 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import attrs
-import click
 
 from agentic import tokens
 from agentic._validate import suggest
-from agentic.cli._output import describe_problem, printable
+from agentic.cli._output import describe_problem, say
 from agentic.cli._stdio import open_input
 from agentic.context import budget, compactors
 from agentic.errors import ConfigError
@@ -90,7 +89,7 @@ def replay_files(
     unread = 0
     for (_, is_named), outcome in zip(files, done, strict=True):
         if isinstance(outcome, str):
-            click.echo(printable(f"agentic: {outcome}"), err=True)
+            say(outcome)
             unread += is_named
         else:
             replays += outcome

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from agentic.cli._options import whole_number
-from agentic.cli._output import clip, local_time, printable
+from agentic.cli._output import clip, local_time, printable, say
 from agentic.cli._stdio import is_asked
 from agentic.replay import FoundSession, find_sessions
 
@@ -39,11 +39,8 @@ def ask_for_sessions() -> tuple[str, ...]:
     if (more := len(found) - _LISTED) > 0:
         click.echo(f"and {more:,} older")
     if not asks:
-        click.echo(
-            "agentic: pass the sessions to replay, such as: "
-            f"agentic replay {printable(shlex.quote(str(found[0].path)))} --window 200k",
-            err=True,
-        )
+        path = shlex.quote(str(found[0].path))
+        say(f"pass the sessions to replay, such as: agentic replay {path} --window 200k")
         return ()
     chosen = click.prompt(
         "Which? (such as 1 or 1,3-5, or all)",

@@ -19,14 +19,15 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from agentic.bridges.dbos import RunInfo, RunNotFound
+from agentic.bridges.dbos import RunNotFound
+from agentic.cli._durable import describe_run
 from agentic.cli._options import whole_number
 from agentic.errors import ConfigError
 
 if TYPE_CHECKING:
     from agentic.bridges.dbos import Service
 
-__all__ = ["describe_run", "make_app"]
+__all__ = ["make_app"]
 
 _log = logging.getLogger(__name__)
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
@@ -60,11 +61,6 @@ def make_app(service: "Service", *, loopback: bool) -> Starlette:
     }
     guard = Middleware(_Guard, loopback=loopback)
     return Starlette(routes=routes, exception_handlers=handlers, middleware=[guard])
-
-
-def describe_run(run: RunInfo) -> dict[str, Any]:
-    """Return a run as JSON data; its time is in ISO 8601, in UTC."""
-    return {**attrs.asdict(run), "submitted_at": run.submitted_at.isoformat()}
 
 
 @attrs.frozen(eq=False)

@@ -6,20 +6,20 @@ import ipaddress
 import re
 import socket
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from agentic.cli._durable import (
     RunsPlace,
     database_option,
+    describe_run,
     drain_option,
-    say,
     stop_signal,
     working,
 )
 from agentic.cli._options import format_address, host_option, listen, port_option
-from agentic.cli._output import json_line, print_warnings_on_stderr, printable
+from agentic.cli._output import json_line, printable, say
 
 if TYPE_CHECKING:
     from agentic.bridges.dbos import RunInfo, Worker
@@ -57,7 +57,6 @@ def serve_command(
 
     Example: agentic serve agent.yaml
     """
-    _prepare()
     place = RunsPlace.of(name, database)
     with listen(host, port) as listening, _missing_server():
         asyncio.run(_serve(place, listening, drain_seconds))
@@ -74,7 +73,6 @@ def work_command(*, name: str, database: str | None, drain_seconds: float) -> No
 
     Example: agentic work agent.yaml --database postgresql://db/agents
     """
-    _prepare()
     asyncio.run(_work(RunsPlace.of(name, database), drain_seconds))
 
 
@@ -109,7 +107,6 @@ def runs_command(
 
     Example: agentic runs agent.yaml
     """
-    _prepare()
     place = RunsPlace.of(name, database)
     if place.path is not None and not place.path.exists():
         raise click.ClickException(f"{place.path}: no runs yet: start with agentic serve")
@@ -118,7 +115,7 @@ def runs_command(
         return
     found = asyncio.run(_list(place, limit))
     for run in found:
-        click.echo(_as_json(run) if as_json else _as_line(run))
+        click.echo(json_line(describe_run(run)) if as_json else _as_line(run))
 
 
 async def _serve(place: RunsPlace, listening: socket.socket, drain_seconds: float) -> None:
@@ -193,10 +190,6 @@ async def _prune(place: RunsPlace, seconds: float) -> int:
         return await service.prune(older_than_seconds=seconds)
 
 
-def _prepare() -> None:
-    click.get_current_context().with_resource(print_warnings_on_stderr())
-
-
 @contextlib.contextmanager
 def _missing_server() -> Iterator[None]:
     try:
@@ -215,17 +208,6 @@ def _shown(place: RunsPlace) -> str:
         return str(place.path)
     # Options may hold a password, too.
     return place.url.rpartition("@")[2].partition("?")[0].removeprefix("postgresql://")
-
-
-def _as_json(run: "RunInfo") -> str:
-    plain: dict[str, Any] = {
-        "id": run.id,
-        "session_id": run.session_id,
-        "state": run.state,
-        "submitted_at": run.submitted_at.isoformat(),
-        "worker": run.worker,
-    }
-    return json_line(plain)
 
 
 def _as_line(run: "RunInfo") -> str:

@@ -15,7 +15,7 @@ from typing import BinaryIO
 import attrs
 import click
 
-from agentic.cli._output import clip, escape, json_line, local_time, printable
+from agentic.cli._output import clip, escape, json_line, local_time, printable, say
 from agentic.cli._place import SessionPlace, place_argument, session_option
 from agentic.cli._stdio import is_asked, open_input
 from agentic.errors import MessageNotFound
@@ -57,7 +57,8 @@ def sessions_command(
             return 1
         asyncio.run(sessions.delete(delete_id))
         return 0
-    found = [each for each in asyncio.run(_list(place)) if place.session_id in (None, each.id)]
+    listed = asyncio.run(sessions.list())
+    found = [each for each in listed if place.session_id in (None, each.id)]
     click.echo(_as_json(found) if as_json else _as_table(found))
     return 0
 
@@ -154,7 +155,7 @@ def import_command(*, name: str, file: str, session_id: str | None) -> None:
         lines = source.readlines()
     told = "stdin" if file == "-" else file
     asyncio.run(_import(place, session_id, lines, told))
-    click.echo(f"agentic: imported as {session_id}", err=True)
+    say(f"imported as {session_id}")
 
 
 def _check_options(*, rename: bool, delete: bool, yes: bool, as_json: bool) -> None:
@@ -165,10 +166,6 @@ def _check_options(*, rename: bool, delete: bool, yes: bool, as_json: bool) -> N
         raise click.UsageError("--yes needs --delete ID")
     if as_json and (rename or delete):
         raise click.UsageError("--json applies only to the list: leave it out")
-
-
-async def _list(place: SessionPlace) -> Sequence[SessionInfo]:
-    return await place.agent.sessions().list()
 
 
 def _is_meant(session_id: str, *, yes: bool) -> bool:
@@ -248,11 +245,7 @@ async def _export(place: SessionPlace, session_id: str | None, target: BinaryIO)
     is_seen = target.isatty()
     async for line in place.agent.sessions().export(found):
         # A terminal would obey the control characters in a message.
-        target.write(_escaped(line) if is_seen else line)
-
-
-def _escaped(line: bytes) -> bytes:
-    return escape(line.decode("utf-8", "surrogatepass")).encode()
+        target.write(escape(line.decode("utf-8", "surrogatepass")).encode() if is_seen else line)
 
 
 @contextlib.contextmanager

@@ -27,7 +27,6 @@ from agentic.messages import Message, split_rounds
 
 __all__ = ["chat_command"]
 
-_INTERRUPTED = 130
 _PATIENCE_SECONDS = 5
 """How long stopped work may take to end."""
 _REMEMBERED = 100
@@ -76,7 +75,7 @@ def chat_command(
             loop.run(talk.end())
         loop.run(_print_resume_hint(talk, start.arguments))
     if stopped:
-        return _INTERRUPTED
+        raise click.Abort
     return 1 if talk.has_failed and not door.screen.is_terminal else 0
 
 
