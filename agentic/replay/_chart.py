@@ -4,14 +4,14 @@ The axes map a request and a size to a position, and draw what is behind the lin
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import attrs
 
 from agentic.replay._html import Markup, tag
 from agentic.replay._records import Cut, Replayed
 
-__all__ = ["ChartSubject", "Frame", "draw_all", "draw_one", "group_cuts"]
+__all__ = ["ChartSubject", "Frame", "colour_of", "draw_all", "draw_one", "group_cuts"]
 
 _TEXT = 18
 """The height of the largest text, that of a narrow page: labels this far apart do not touch."""
@@ -28,6 +28,11 @@ _NAME = 23
 """How many characters of a policy's name fit next to the lines, in a wide font."""
 _MANY = 60
 """With more compactions than this, a chart shows ticks below the line instead of marks."""
+
+
+def colour_of(at: int) -> str:
+    """Return the class that colours a policy; the style has eight of them."""
+    return f"p{at % 8}"
 
 
 @attrs.frozen(kw_only=True)
@@ -181,12 +186,8 @@ def _ticks(top: float, number: int) -> list[int]:
     """
     raw = max(1.0, top / max(1, number))
     power = 10 ** math.floor(math.log10(raw))
-    step = _least([power, 2 * power, 5 * power, 10 * power], lambda each: each >= raw * 0.9)
+    step = next(each * power for each in (1, 2, 5, 10) if each * power >= raw * 0.9)
     return list(range(0, math.floor(top) + 1, int(step)))
-
-
-def _least(choices: Sequence[float], fits: Callable[[float], bool]) -> float:
-    return next(each for each in choices if fits(each) or each == choices[-1])
 
 
 def _short(size: int) -> str:
@@ -200,27 +201,15 @@ def _short(size: int) -> str:
     return f"{size / 1e3:g}k" if size >= 1_000 else str(size)  # noqa: PLR2004  thousands
 
 
-@attrs.frozen
-class Group:
-    """Cuts that share a mark because they are too close together."""
-
-    cuts: tuple[Cut, ...]
-
-    @property
-    def before(self) -> int:
-        """The size at the mark: the largest size of the cuts."""
-        return max(cut.before for cut in self.cuts)
-
-
-def group_cuts(cuts: Sequence[Cut], scale: Scale) -> list[Group]:
-    """Group cuts that are too close together."""
+def group_cuts(cuts: Sequence[Cut], scale: Scale) -> list[list[Cut]]:
+    """Group cuts that are too close together for a mark each."""
     groups: list[list[Cut]] = []
     for cut in cuts:
         if groups and scale.x(cut.request) - scale.x(groups[-1][0].request) < _APART:
             groups[-1].append(cut)
         else:
             groups.append([cut])
-    return [Group(tuple(group)) for group in groups]
+    return groups
 
 
 def draw_one(
@@ -292,11 +281,7 @@ def _line(replayed: Replayed, scale: Scale, frame: Frame, at: int) -> Markup:
     told = f"{replayed.policy}: at most {replayed.peak:,} tokens, {len(replayed.cuts)} compactions"
     line = tag("polyline", class_="line", points=points)
     hover = tag("title", told)
-    return tag("g", hover, line, _dot(sizes, scale), class_=_colour(at), data_policy=at)
-
-
-def _colour(at: int) -> str:
-    return f"p{at % 8}"
+    return tag("g", hover, line, _dot(sizes, scale), class_=colour_of(at), data_policy=at)
 
 
 def _svg(
@@ -386,13 +371,13 @@ def _befores(cuts: Sequence[Cut], scale: Scale) -> Iterator[Markup]:
             )
 
 
-def _marks(groups: Sequence[Group], scale: Scale) -> Iterator[Markup]:
+def _marks(groups: Sequence[Sequence[Cut]], scale: Scale) -> Iterator[Markup]:
     """Draw the marks; the page's script adds their texts."""
-    many = sum(len(group.cuts) for group in groups) > _MANY
+    many = sum(map(len, groups)) > _MANY
     for at, group in enumerate(groups):
-        first = group.cuts[0]
+        first, before = group[0], max(cut.before for cut in group)
         x = scale.x(first.request)
-        y = scale.lower + 5 if many else scale.within(group.before)
+        y = scale.lower + 5 if many else scale.within(before)
         shape = (
             tag("line", class_="dash", x1=x, x2=x, y1=scale.lower + 1, y2=scale.lower + 9)
             if many
@@ -408,17 +393,17 @@ def _marks(groups: Sequence[Group], scale: Scale) -> Iterator[Markup]:
             aria_label=_told(group),
             data_group=at,
             data_request=first.request,
-            data_before=group.before,
+            data_before=before,
             data_after=first.after,
-            data_count=len(group.cuts),
+            data_count=len(group),
         )
 
 
-def _told(group: Group) -> str:
-    first, last = group.cuts[0], group.cuts[-1]
+def _told(group: Sequence[Cut]) -> str:
+    first, last = group[0], group[-1]
     if first is last:
         return f"request {first.request}: {first.before:,} to {first.after:,} tokens"
-    return f"requests {first.request} to {last.request}: {len(group.cuts)} compactions"
+    return f"requests {first.request} to {last.request}: {len(group)} compactions"
 
 
 def _names(replayed: Sequence[Replayed], scale: Scale) -> Iterator[Markup]:
@@ -435,7 +420,7 @@ def _names(replayed: Sequence[Replayed], scale: Scale) -> Iterator[Markup]:
     excess = max(0.0, lowest - scale.lower - 4)
     for y, at, name in places:
         yield tag(
-            "text", name, class_=f"name {_colour(at)}", x=scale.right + 8,
+            "text", name, class_=f"name {colour_of(at)}", x=scale.right + 8,
             y=round(y - excess, 1), data_policy=at,
         )  # fmt: skip
 

@@ -37,7 +37,10 @@ class MessageTexts:
 
     def of(self, messages: Sequence[Message]) -> str:
         """Return what `text_of` does."""
-        return _joined(messages, self._known)
+        for message in messages:
+            if id(message) not in self._known:
+                self._known[id(message)] = message, "\n".join(filter(None, _parts(message)))
+        return "\n".join(filter(None, (self._known[id(each)][1] for each in messages)))
 
 
 @attrs.define(slots=False)
@@ -172,16 +175,7 @@ def text_of(messages: Sequence[Message]) -> str:
     >>> text_of([Message("user", "Look."), Message("assistant", "At what?")])
     'Look.\nAt what?'
     """
-    return _joined(messages, {})
-
-
-def _joined(messages: Sequence[Message], known: dict[int, tuple[Message, str]]) -> str:
-    texts = []
-    for message in messages:
-        if id(message) not in known:
-            known[id(message)] = message, "\n".join(filter(None, _parts(message)))
-        texts.append(known[id(message)][1])
-    return "\n".join(filter(None, texts))
+    return MessageTexts().of(messages)
 
 
 def _speaks_in_text(messages: Sequence[Message]) -> bool:

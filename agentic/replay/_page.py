@@ -15,7 +15,7 @@ from importlib import resources
 import attrs
 
 import agentic
-from agentic.replay._chart import ChartSubject, Frame, draw_all, draw_one, group_cuts
+from agentic.replay._chart import ChartSubject, Frame, colour_of, draw_all, draw_one, group_cuts
 from agentic.replay._html import Markup, tag, text
 from agentic.replay._records import Cut, Replayed
 from agentic.replay._report import Column, PolicyRow, Report, best_of, row_of, verdict_of
@@ -58,7 +58,7 @@ def render_page(report: Report) -> str:
         "marks": _tell_marks(report, shown, _PANEL),
         "sizes": {at: _sizes(report.replays[at][1]) for at in shown},
         "steps": steps,
-        "policies": [replayed.policy for replayed in report.replays[0][1]],
+        "policies": _policies(report),
     }
     data = json.dumps(told, ensure_ascii=True, separators=(",", ":"))
     body = tag(
@@ -87,6 +87,14 @@ def _hash(content: str) -> str:
 def _subject(report: Report) -> str:
     replays = report.replays
     return replays[0][0].name if len(replays) == 1 else f"{len(replays)} transcripts"
+
+
+def _policies(report: Report) -> list[str]:
+    return [replayed.policy for replayed in report.replays[0][1]]
+
+
+def _chip(at: int) -> Markup:
+    return tag("i", class_=f"chip {colour_of(at)}")
 
 
 def _header(report: Report) -> Markup:
@@ -141,11 +149,11 @@ def _main(report: Report, shown: Sequence[int], steps: set[int]) -> Iterator[Mar
 
 
 def _controls(report: Report) -> Markup:
-    names = [replayed.policy for replayed in report.replays[0][1]]
+    names = _policies(report)
     toggles = [
         tag(
             "button",
-            tag("i", class_=f"chip p{at % 8}"),
+            _chip(at),
             name,
             type="button",
             aria_pressed="true",
@@ -159,10 +167,9 @@ def _controls(report: Report) -> Markup:
 
 def _contents(report: Report, shown: Sequence[int]) -> Markup:
     sections = set(shown)
-    names = [replayed.policy for replayed in report.replays[0][1]]
+    names = _policies(report)
     heads = [
-        tag("th", tag("i", class_=f"chip p{at % 8}"), name, scope="col", data_policy=at)
-        for at, name in enumerate(names)
+        tag("th", _chip(at), name, scope="col", data_policy=at) for at, name in enumerate(names)
     ]
     rows = [
         tag(
@@ -248,10 +255,7 @@ def _overviews(replayed: Sequence[Replayed], subject: ChartSubject, top: float) 
     yield tag("h3", headline)
     yield tag("div", draw_all(replayed, subject, top, _WHOLE), class_="all")
     small = attrs.evolve(subject, ident=f"{subject.ident}-narrow")
-    names = [
-        tag("li", tag("i", class_=f"chip p{at % 8}"), each.policy, data_policy=at)
-        for at, each in enumerate(replayed)
-    ]
+    names = [tag("li", _chip(at), each.policy, data_policy=at) for at, each in enumerate(replayed)]
     chart = draw_all(replayed, small, top, _NARROW, named=False)
     yield tag("div", chart, tag("ul", *names, class_="names"), class_="all narrow")
 
@@ -273,10 +277,10 @@ def _panel(report: Report, at: int, number: int, top: float) -> Markup:
         "figure",
         tag(
             "figcaption",
-            tag("h3", tag("i", class_=f"chip p{number % 8}"), replayed.policy),
+            tag("h3", _chip(number), replayed.policy),
             tag("p", report.descriptions[number], class_="quiet"),
         ),
-        draw_one(replayed, subject, top, _PANEL, f"p{number % 8}"),
+        draw_one(replayed, subject, top, _PANEL, colour_of(number)),
         *(tag("p", problem, class_="problem") for problem in replayed.problems),
         _cuts_table(replayed.cuts),
         class_="panel",
@@ -295,7 +299,7 @@ def _figures_table(rows: Sequence[PolicyRow], columns: Sequence[Column], caption
     body = [
         tag(
             "tr",
-            tag("th", tag("i", class_=f"chip p{at % 8}"), row.policy, scope="row"),
+            tag("th", _chip(at), row.policy, scope="row"),
             *(_figure(row, column, best[column.key]) for column in columns),
             data_policy=at,
         )
@@ -372,18 +376,14 @@ def _tell_marks(
     for at in shown:
         for number, replayed in enumerate(report.replays[at][1]):
             groups = group_cuts(replayed.cuts, frame.scale(len(replayed.requests), 1.0))
-            told[f"{at}-{number}"] = [_tell(group.cuts) for group in groups]
+            told[f"{at}-{number}"] = [_tell(group) for group in groups]
     return told
 
 
 def _tell(cuts: Sequence[Cut]) -> list[dict[str, object]]:
     return [
         {
-            "request": cut.request,
-            "before": cut.before,
-            "after": cut.after,
-            "dropped": cut.dropped,
-            "cleared": cut.cleared,
+            **cut.figures,
             "what": list(cut.what),
             "summary": summary[:_SUMMARY_CHARS],
             "more": max(0, len(summary) - _SUMMARY_CHARS),

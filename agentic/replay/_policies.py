@@ -87,12 +87,12 @@ def _options(name: str, given: str) -> dict[str, Any]:
     }
     options: dict[str, Any] = {}
     for part in filter(None, given.split(",")):
-        key, _, text = part.partition("=")
-        if key.strip() not in known:
+        key, _, text = (each.strip() for each in part.partition("="))
+        if key not in known:
             allowed = ", ".join(known) or "none"
             message = f"{name} has no option {key!r}; its options: {allowed}"
             raise ConfigError(f"option of {name}", key, allowed, message=message)
-        options[key.strip()] = _value(f"{name}:{key.strip()}", text.strip(), known[key.strip()])
+        options[key] = _value(f"{name}:{key}", text, known[key])
     return options
 
 
@@ -102,16 +102,14 @@ def _value(name: str, text: str, annotation: Any) -> Any:
     >>> _value("digest:max_tokens", "8_000", int | None), _value("tiers:clear_at", ".5", float)
     (8000, 0.5)
     """
-    kind = float if annotation is float else int
     if text in {"", "none"} and type(None) in get_args(annotation):
         return None
+    is_share = annotation is float
     try:
-        return kind(text)
+        return float(text) if is_share else int(text)
     except ValueError as problem:
-        allowed = "a whole number" if kind is int else "a number"
-        raise ConfigError(
-            name, text, allowed, f"write {name}={'20' if kind is int else '0.5'}"
-        ) from problem
+        allowed, example = ("a number", "0.5") if is_share else ("a whole number", "20")
+        raise ConfigError(name, text, allowed, f"write {name}={example}") from problem
 
 
 _Parts = tuple[Sequence[ContextStrategy], budget.Manager | None]
@@ -148,9 +146,14 @@ def _clear_tool_outputs(
     min_tokens: int | None = None,
 ) -> _Parts:
     """Send every message, the oldest tool outputs as one line each."""
-    return [
-        _clearing(context_limits, context_limits.available, keep_rounds, low_watermark, min_tokens)
-    ], None
+    clearing = ClearToolOutputs(
+        context_limits.available,
+        context_limits.counter,
+        keep_rounds=keep_rounds,
+        low_watermark=low_watermark,
+        min_tokens=min_tokens,
+    )
+    return [clearing], None
 
 
 def _truncate_tool_outputs(_: ContextLimits, *, max_chars: int = 4_000) -> _Parts:
@@ -185,26 +188,9 @@ def _tiers(
     keep_recent_tokens: int | None = None,
 ) -> _Parts:
     """Clear old tool outputs first, compact into a digest when that is not enough."""
-    clearing = _clearing(
-        context_limits, max(1, int(context_limits.available * clear_at)), keep_rounds, 0.75, None
-    )
+    trigger = max(1, int(context_limits.available * clear_at))
+    clearing = ClearToolOutputs(trigger, context_limits.counter, keep_rounds=keep_rounds)
     return [clearing], _manager(context_limits, max_tokens, keep_recent_tokens)
-
-
-def _clearing(
-    context_limits: ContextLimits,
-    tokens: int,
-    keep_rounds: int,
-    low_watermark: float,
-    min_tokens: int | None,
-) -> ClearToolOutputs:
-    return ClearToolOutputs(
-        tokens,
-        context_limits.counter,
-        keep_rounds=keep_rounds,
-        low_watermark=low_watermark,
-        min_tokens=min_tokens,
-    )
 
 
 def _manager(

@@ -46,6 +46,12 @@ class Cut:
     summary: str = ""
     """The text that replaces what was dropped, if there is one."""
 
+    @property
+    def figures(self) -> dict[str, int]:
+        """The sizes and counts, by name."""
+        names = ("request", "before", "after", "dropped", "cleared")
+        return {name: getattr(self, name) for name in names}
+
 
 @attrs.frozen(kw_only=True)
 class Series:

@@ -156,15 +156,15 @@ class _Run:
         )
 
     def _cut(self, fresh: list[Message], view: list[Message], summary: str) -> Cut:
-        change = describe_change([*self.view, *fresh], view)
+        dropped, cleared, what = describe_change([*self.view, *fresh], view)
         return Cut(
             request=len(self.requests),
             # The request before, which this one breaks with, and what came since.
             before=self.requests[-2].tokens + sum(map(self.size.of, fresh)),
             after=self.requests[-1].tokens,
-            dropped=change.dropped,
-            cleared=change.cleared,
-            what=change.what,
+            dropped=dropped,
+            cleared=cleared,
+            what=what,
             summary=summary,
         )
 
@@ -189,24 +189,17 @@ class _Run:
         self.seen = len(self.history)
 
 
-@attrs.frozen
-class Change:
-    """The difference between a request and what it would have been without a cut."""
-
-    dropped: int
-    cleared: int
-    what: tuple[str, ...]
-
-
-def describe_change(before: Sequence[Message], after: Sequence[Message]) -> Change:
-    """Compare a request with what it would have been without a cut.
+def describe_change(
+    before: Sequence[Message], after: Sequence[Message]
+) -> tuple[int, int, tuple[str, ...]]:
+    """Return how many messages a cut dropped, how many it cleared, and which, a line per kind.
 
     A message that is missing was dropped. One whose calls or results are still there in another
     form was cleared. A summary is neither.
 
     >>> task, reply = Message("user", "Look."), Message("assistant", "Done.")
     >>> describe_change([task, reply], [task])
-    Change(dropped=1, cleared=0, what=('1 reply',))
+    (1, 0, ('1 reply',))
     """
     stays = {id(message) for message in after}
     answers = {key for message in after for key in _answers(message)}
@@ -215,7 +208,7 @@ def describe_change(before: Sequence[Message], after: Sequence[Message]) -> Chan
     kept = {id(message) for message in cleared}
     dropped = [message for message in gone if id(message) not in kept]
     what = (*_lines(dropped, ""), *_lines(cleared, " cleared"))
-    return Change(len(dropped), len(cleared), what)
+    return len(dropped), len(cleared), what
 
 
 def _answers(message: Message) -> list[str]:

@@ -324,17 +324,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 def _plain(replayed: Replayed, price: Price | None) -> dict[str, Any]:
     refused = next((each.refused for each in replayed.requests if each.refused), None)
-    cuts = [
-        {
-            "request": cut.request,
-            "before": cut.before,
-            "after": cut.after,
-            "dropped": cut.dropped,
-            "cleared": cut.cleared,
-            "summarized": bool(cut.summary),
-        }
-        for cut in replayed.cuts
-    ]
+    cuts = [cut.figures | {"summarized": bool(cut.summary)} for cut in replayed.cuts]
     return {
         **attrs.asdict(row_of([replayed], price)),
         "refused": refused,
