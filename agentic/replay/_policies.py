@@ -188,6 +188,8 @@ def _tiers(
     keep_recent_tokens: int | None = None,
 ) -> _Parts:
     """Clear old tool outputs first, compact into a digest when that is not enough."""
+    if not 0 < clear_at <= 1:
+        raise ConfigError("tiers:clear_at", clear_at, "a share of the window, above 0 and up to 1")
     trigger = max(1, int(context_limits.available * clear_at))
     clearing = ClearToolOutputs(trigger, context_limits.counter, keep_rounds=keep_rounds)
     return [clearing], _manager(context_limits, max_tokens, keep_recent_tokens)
@@ -199,8 +201,9 @@ def _manager(
     limits = context_limits.limits
     if keep_recent_tokens is not None:
         limits = attrs.evolve(limits, keep_recent_tokens=keep_recent_tokens)
-    size = max_tokens or max(50, min(2_000, context_limits.available // 4))
-    digest = compactors.Digest(max_tokens=size, counter=context_limits.counter)
+    if max_tokens is None:
+        max_tokens = max(50, min(2_000, context_limits.available // 4))
+    digest = compactors.Digest(max_tokens=max_tokens, counter=context_limits.counter)
     return budget.Manager(context_limits.counter, digest, limits)
 
 

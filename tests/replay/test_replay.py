@@ -209,6 +209,9 @@ def test_a_turn_costs_what_is_new_in_it(talk: Talk) -> None:
         ("fit_window:low_watermark=much", "fit_window:low_watermark must be a number"),
         ("fit_window:low_watermark=2", "low_watermark must be above 0"),
         ("keep_last:keep_recent=1.5", "must be a whole number"),
+        ("digest:max_tokens=0", "max_tokens must be a whole number >= 1, got 0"),
+        ("tiers:clear_at=nan", "tiers:clear_at must be a share of the window"),
+        ("tiers:clear_at=0", "tiers:clear_at must be a share of the window"),
         ("absent.yaml", "absent.yaml"),
     ],
 )
