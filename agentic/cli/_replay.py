@@ -15,8 +15,7 @@ from agentic import limits, tokens
 from agentic.cli._options import TokenSize, WindowOrModel
 from agentic.cli._output import embolden, json_line, printable, say
 from agentic.cli._replay_files import ReplaySettings, replay_files
-from agentic.cli._replay_sessions import ask_for_sessions
-from agentic.cli._replay_steps import step_through
+from agentic.cli._replay_terminal import ask_for_sessions, step_through
 from agentic.replay import (
     ADAPTERS,
     POLICIES,

@@ -13,17 +13,17 @@ Start with `read_transcripts`, `make_policy`, `replay` and `Report`.
 from agentic.replay._page import render_page as render_page
 from agentic.replay._policies import POLICIES as POLICIES
 from agentic.replay._policies import ContextLimits, ReplayPolicy, make_policy
-from agentic.replay._prices import Price as Price
-from agentic.replay._prices import price_of as price_of
+from agentic.replay._records import Price as Price
 from agentic.replay._records import PromptCache as PromptCache
 from agentic.replay._records import Replayed as Replayed
 from agentic.replay._records import cost_of as cost_of
+from agentic.replay._records import price_of as price_of
 from agentic.replay._replay import replay
 from agentic.replay._report import Report
-from agentic.replay._sessions_here import FoundSession as FoundSession
-from agentic.replay._sessions_here import find_sessions as find_sessions
+from agentic.replay._transcripts import FoundSession as FoundSession
 from agentic.replay._transcripts import Transcript as Transcript
 from agentic.replay._transcripts import TranscriptUnreadable as TranscriptUnreadable
+from agentic.replay._transcripts import find_sessions as find_sessions
 from agentic.replay._transcripts import read_transcripts
 from agentic.replay._validity import ADAPTERS as ADAPTERS
 

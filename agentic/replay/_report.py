@@ -6,8 +6,7 @@ from typing import Any
 
 import attrs
 
-from agentic.replay._prices import Price
-from agentic.replay._records import Replayed, cost_of
+from agentic.replay._records import Price, Replayed, cost_of
 from agentic.replay._transcripts import Transcript
 
 __all__ = ["Column", "PolicyRow", "Report", "best_of", "columns_of", "row_of", "verdict_of"]

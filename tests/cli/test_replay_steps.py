@@ -14,13 +14,12 @@ from typing import Any
 
 import pytest
 
-from agentic.cli._replay_steps import request_lines
 from agentic.context import budget
-from agentic.messages import Message
-from agentic.replay import ContextLimits, Transcript, make_policy, replay
-from agentic.tokens import CharCounter
+from agentic.messages import Message, to_plain
+from agentic.replay import ContextLimits, make_policy, read_transcripts, replay
+from agentic.tokens import for_model
 
-LIMITS = ContextLimits(budget.Policy(2_000), CharCounter())
+LIMITS = ContextLimits(budget.Policy(2_000), for_model("default"))
 STEP = ("--window", "2000", "--step")
 
 
@@ -37,18 +36,22 @@ def session(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("spec", ["none", "keep_last:keep_recent=5", "digest", "tiers"])
-def test_every_message_that_is_sent_is_shown(spec: str, talk: Callable[..., list[Message]]) -> None:
+def test_every_message_that_is_sent_is_shown(
+    agentic: Any, spec: str, talk: Callable[..., list[Message]], write: Callable[..., Path]
+) -> None:
     """Each request names as many as it sends, and as many as it leaves out."""
-    transcript = Transcript("talk", "made", tuple(talk(12)))
+    path = write(map(to_plain, talk(12)))
+    [transcript] = read_transcripts(path)
     [replayed] = asyncio.run(
         replay(transcript, [make_policy(spec, LIMITS)], LIMITS, keep_views=True)
     )
 
-    told = list(request_lines(transcript, replayed))
+    told = agentic("replay", path, *STEP, spec).out.split("\n\nrequest ")[1:]
 
     sent = [length for series in replayed.series for length in series.lengths]
     assert len(told) == len(replayed.requests) > 12
-    for lines, length in zip(told, sent, strict=True):
+    for request, length in zip(told, sent, strict=True):
+        lines = request.rstrip("\n").split("\n")
         before = sum(int(line.split()[0]) for line in lines if line.endswith(" as before"))
         labels = [line[:9].strip() for line in lines[1:]]
         assert before + sum(map(bool, labels)) == length

@@ -1,27 +1,27 @@
-"""A conversation with an agent: its requests, and what the user may do between them."""
+"""A conversation with an agent: its requests, what they cost, and what the user does between."""
 
 import asyncio
 import contextlib
 import signal
 from collections.abc import Coroutine, Iterator
+from decimal import Decimal
 from types import FrameType
 from typing import Any, TypeVar
 
 import attrs
 import click
 
-from agentic import events
+from agentic import events, usage
 from agentic.cli._chat._approval import ChatApprover
 from agentic.cli._chat._screen import Screen, describe_size
-from agentic.cli._chat._spending import Spending
 from agentic.cli._output import describe_problem
 from agentic.config import AgentConfig, ConfigProblems
-from agentic.loop import Runner
+from agentic.loop import Decision, Runner
 from agentic.messages import Message, ToolCall, ToolResult
 from agentic.session import Session, Status
 from agentic.tokens import ModelCounter
 
-__all__ = ["BROKEN_OFF", "ChatSession", "Outcome", "blaming"]
+__all__ = ["BROKEN_OFF", "ChatSession", "Outcome", "Spending", "blaming"]
 
 BROKEN_OFF = "[The reply was broken off here.]"
 """Ends what is kept of a reply, so that the model does not take it for a whole one."""
@@ -45,6 +45,51 @@ class Outcome:
 
     call: ToolCall
     result: ToolResult
+
+
+@attrs.define(eq=False)
+class Spending:
+    """A sum in dollars, and the tokens that no price is known for."""
+
+    dollars: Decimal = Decimal(0)
+    used: usage.Usage = attrs.field(factory=usage.Usage)
+    """Everything that was reported, priced or not."""
+    is_complete: bool = True
+    """Whether every request had a price."""
+
+    def add(self, decision: Decision | None) -> None:
+        """Add a request to a model; one that failed is not known to cost anything."""
+        if decision is None or decision.usage is None:
+            return
+        model = decision.response_model or decision.request_model
+        self.add_call(usage.ReportedCall(decision.usage, model, decision.provider))
+
+    def add_call(self, call: usage.ReportedCall) -> None:
+        """Add a call that reported its usage, such as one that wrote a summary."""
+        self.used += call.usage
+        cost = _price(call)
+        if cost is None:
+            self.is_complete = False
+        else:
+            self.dollars += cost
+
+    def describe(self) -> str:
+        """Return the sum; empty before anything was reported.
+
+        >>> spending = Spending()
+        >>> spending.add(Decision("Done.", usage=usage.Usage(input=1_200, output=80)))
+        >>> spending.describe()
+        '1,280 tokens used'
+        >>> used = usage.Usage(input=1_200, output=80)
+        >>> spending.add(Decision("Done.", usage=used, request_model="gpt-4o"))
+        >>> spending.describe()
+        'at least $0.0038'
+        """
+        if self.dollars:
+            least = "" if self.is_complete else "at least "
+            return f"{least}${self.dollars:.4f}"
+        total = self.used.input + self.used.output
+        return f"{total:,} tokens used" if total else ""
 
 
 @attrs.define(eq=False)
@@ -255,3 +300,13 @@ def _made(
 ) -> tuple[Session, Runner]:
     session = agent.session(session_id)
     return session, agent.runner(session, approver=approver)
+
+
+def _price(call: usage.ReportedCall) -> Decimal | None:
+    if not call.model:
+        return None
+    try:
+        cost = usage.cost(call.usage, call.model, provider=call.provider or None)
+    except ImportError:  # the extra `prices` is not installed
+        return None
+    return None if cost is None else cost.total
