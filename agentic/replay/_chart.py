@@ -237,6 +237,7 @@ def draw_one(
             _dot(sizes, scale),
             clip_path=f"url(#{clip})",
         ),
+        # The same line once more, in red, clipped to what is above the window.
         tag(
             "g",
             tag("polyline", class_="line over", points=line),
@@ -269,6 +270,7 @@ def draw_all(
         *draw_axes(scale, subject, frame),
         tag("g", *lines, clip_path=f"url(#{clip})"),
         *(_names(replayed, scale) if named else ()),
+        # The script moves it to the request under the pointer.
         tag("line", class_="cursor", y1=scale.upper, y2=scale.lower),
         overview=(subject.ident.partition("-")[0], scale.left, scale.right),
     )
@@ -345,6 +347,7 @@ def _beyond(sizes: Sequence[int], scale: Scale) -> Iterator[Markup]:
     if not sizes or max(sizes) <= scale.top:
         return
     leaves = next(number for number, size in enumerate(sizes, 1) if size > scale.top)
+    # On the other side, where the line itself is not in the way.
     early = scale.x(leaves) < (scale.left + scale.right) / 2
     yield tag(
         "text",
@@ -385,9 +388,11 @@ def _marks(groups: Sequence[Sequence[Cut]], scale: Scale) -> Iterator[Markup]:
         )
         yield tag(
             "g",
+            # Invisible, and larger than the mark: a finger is wider than that.
             tag("circle", class_="reach", cx=x, cy=y, r=11),
             shape,
             class_="mark",
+            # One stop for the Tab key; the arrow keys lead from mark to mark.
             tabindex=-1 if at else 0,
             role="button",
             aria_label=_told(group),
@@ -417,6 +422,7 @@ def _names(replayed: Sequence[Replayed], scale: Scale) -> Iterator[Markup]:
     for y, at, name in ends:
         lowest = max(y + 4, lowest + _TEXT)
         places.append((lowest, at, name))
+    # Pushed down by those above them, the last names may have left the chart: all move up.
     excess = max(0.0, lowest - scale.lower - 4)
     for y, at, name in places:
         yield tag(

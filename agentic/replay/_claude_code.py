@@ -103,6 +103,7 @@ def _chain(spoken: list[_Entry], every: list[_Entry]) -> set[str]:
     }
     at = spoken[-1].get("uuid") if spoken else None
     chain: set[str] = set()
+    # The links of a damaged file may form a circle.
     while isinstance(at, str) and at in parents and at not in chain:
         chain.add(at)
         at = parents[at]
@@ -110,6 +111,7 @@ def _chain(spoken: list[_Entry], every: list[_Entry]) -> set[str]:
 
 
 def _parent(entry: _Entry) -> Any:
+    # After a compaction the first is null, and the second leads on.
     return entry.get("parentUuid") or entry.get("logicalParentUuid")
 
 

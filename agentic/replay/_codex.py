@@ -88,11 +88,13 @@ def read_items(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
             items += objects_at(value.data, "output")
         elif text_at(value.data, "type") in _ITEMS or value.data.get("role"):
             items.append(value.data)
+    # mini-swe-agent ends a run with a message of its own, which is never sent.
     said = [item for item in items if item.get("role") != "exit"]
     return without_native(openai_responses.decode(said)), []
 
 
 def _system_prompt(values: Sequence[Value]) -> list[Message]:
+    # Only the first: a fork repeats those of its ancestors.
     metas = (value.data["payload"] for value in values if value.data.get("type") == "session_meta")
     meta = next((each for each in metas if isinstance(each, dict)), {})
     text = text_at(meta, "base_instructions", "text") or text_at(meta, "instructions")

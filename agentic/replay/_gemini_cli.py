@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agentic.messages import Message, ToolResult
-from agentic.providers.kit import at, text_at
+from agentic.providers.kit import text_at
 from agentic.replay._json_values import Value, note, objects_at
 from agentic.replay._message_formats import make_call, make_result
 
@@ -34,6 +34,7 @@ def is_entry(data: dict[str, Any]) -> bool:
         return True
     if "projectHash" in data and "sessionId" in data:
         return True
+    # An entry of Claude Code has the type `user`, too.
     kinds = {"gemini"} if "parentUuid" in data else _SPOKEN | _SHOWN
     is_line = text_at(data, "type") in kinds and "role" not in data
     return is_line and "id" in data and "content" in data
@@ -46,14 +47,15 @@ def read(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
     for value in values:
         data = value.data
         if "$rewindTo" in data:
+            # As Gemini CLI does, a message that is not known takes back all of them.
             ids, first = list(standing), text_at(data, "$rewindTo")
             gone = ids[ids.index(first) :] if first in standing else ids
             taken_back += len(gone)
             for each in gone:
                 del standing[each]
             continue
-        if isinstance(at(data, "$set", "messages"), list):
-            snapshot = objects_at(data, "$set", "messages")
+        # An empty list replaces nothing (`loadConversationRecord` in chatRecordingService.ts).
+        if snapshot := objects_at(data, "$set", "messages"):
             standing = {text_at(each, "id"): each for each in snapshot}
         elif text_at(data, "type") in _SPOKEN:
             standing[text_at(data, "id")] = data

@@ -163,6 +163,7 @@ def _read_whole(first: bytes, rest: Iterator[tuple[int, bytes]], problem: Damage
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError):
+        # Of a file of JSON lines whose first line is damaged, the whole is no JSON either.
         raise problem from None
     if isinstance(whole, list):
         return _read_array(whole, 1)
@@ -183,6 +184,7 @@ def _read_lines(lines: Iterator[tuple[int, bytes]]) -> Values:
         try:
             found.values.append(_object(_parse(line, number), number))
         except Damage as problem:
+            # Not raised yet: if no line follows, it may only be incomplete.
             broken = problem
     if broken is not None:
         if not (found.values and _breaks_off(line)):

@@ -21,6 +21,8 @@ __all__ = ["POINTS", "MessageTexts", "Point", "argument_texts", "points_of", "te
 POINTS = 12
 """The number of places in a session at which cuts are judged."""
 _FUTURE, _WINDOW = 40, 40
+"""The messages after a point in which a term counts as used, and the characters of a line that must
+be kept around it."""
 _BETWEEN = str.maketrans(dict.fromkeys("\"'`()[]{}<>,;:=|*!?&%$#@^\\+", " "))
 """What separates words besides white space: quotes, brackets and operators."""
 _SHORTEST, _LONGEST = 4, 120
@@ -64,6 +66,7 @@ class Point:
         >>> point.judge("It was about src/parser.py"), point.judge("Asked: Mend src/parser.py.")
         (0.0, 1.0)
         """
+        # Until its first cut, a policy keeps everything.
         if kept == self.text:
             return 1.0
         found = [term for term in self.terms if self._is_evident(term, kept)]
@@ -144,6 +147,7 @@ def points_of(
     starts = {found.positions[0] for found in split_rounds(messages)}
     for step in range(1, number + 1):
         at = step * len(messages) // (number + 1)
+        # A point within a round would part a call from its result.
         while at < len(messages) and at not in starts:
             at += 1
         past = list(messages[:at])

@@ -28,6 +28,7 @@ _WHOLE = Frame(1120, 320, right=220, buckets=480, sizes=6, numbers=12)
 _NARROW = Frame(560, 340, buckets=120, sizes=5, numbers=4)
 """The frames of one policy and of all policies, on a wide page and on a narrow one."""
 _SHOWN = 25
+"""The most compactions that are listed below a chart."""
 _SUMMARY_CHARS = 1_500
 """How much of a summary is shown."""
 _DETAILED = 6
@@ -39,6 +40,7 @@ _SECTIONS = 40
 def render_page(report: Report) -> str:
     """Return the report as one HTML document that contains its style, script and data."""
     style, script = _asset("report.css"), _asset("report.js")
+    # The texts are those of others: whatever they contain, the browser runs this script alone.
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
         "base-uri 'none'; form-action 'none'"
@@ -61,6 +63,8 @@ def render_page(report: Report) -> str:
         "policies": _policies(report),
     }
     data = json.dumps(told, ensure_ascii=True, separators=(",", ":"))
+    # A `<` in a text could otherwise end the element that holds the data.
+    shielded = Markup(data.replace("<", "\\u003c"))
     body = tag(
         "body",
         tag("a", "To the figures", class_="skip", href="#figures"),
@@ -68,7 +72,7 @@ def render_page(report: Report) -> str:
         tag("main", *_main(report, shown, set(steps))),
         _footer(),
         tag("div", id="card", role="dialog", aria_label="Details", hidden="hidden"),
-        tag("script", Markup(data.replace("<", "\\u003c")), type="application/json", id="data"),
+        tag("script", shielded, type="application/json", id="data"),
         tag("script", Markup(script)),
     )
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
@@ -312,6 +316,7 @@ def _figures_table(rows: Sequence[PolicyRow], columns: Sequence[Column], caption
         tag("tbody", *body),
         class_="figures",
     )
+    # It scrolls on a narrow page, and keys can only scroll what has the focus.
     return tag("div", table, class_="wide", tabindex=0, role="region", aria_label=caption)
 
 

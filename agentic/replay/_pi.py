@@ -49,10 +49,12 @@ def read(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
 
 def _standing(entries: list[Value]) -> list[Value]:
     by_id = {value.data["id"]: value for value in entries if isinstance(value.data.get("id"), str)}
+    # Version 1 has no ids: its entries follow one another.
     if len(by_id) < len(entries):
         return entries
     chain: set[str] = set()
     at = entries[-1].data["id"] if entries else None
+    # The links of a damaged file may form a circle.
     while isinstance(at, str) and at in by_id and at not in chain:
         chain.add(at)
         at = by_id[at].data.get("parentId")
@@ -129,6 +131,7 @@ def _decoded(data: Any) -> bytes:
     try:
         return base64.b64decode(data, validate=True)
     except (TypeError, ValueError):
+        # Still a picture, which takes its place in a request.
         return b""
 
 

@@ -53,6 +53,7 @@ class ReplayPolicy:
 
     def make_view(self) -> View:
         """Return the View of one session."""
+        # Without a compactor, a Manager compacts nothing.
         manager = budget.Manager() if self.manager is None else self.manager
         return View.of(manager, strategies=self.strategies)
 
@@ -201,6 +202,7 @@ def _manager(
     limits = context_limits.limits
     if keep_recent_tokens is not None:
         limits = attrs.evolve(limits, keep_recent_tokens=keep_recent_tokens)
+    # A quarter of a small window, and of a large one no more than a page or two.
     if max_tokens is None:
         max_tokens = max(50, min(2_000, context_limits.available // 4))
     digest = compactors.Digest(max_tokens=max_tokens, counter=context_limits.counter)

@@ -195,6 +195,7 @@ class PromptCache:
 
 def _shared(before: Sequence[Message], after: Sequence[Message]) -> int:
     """Return how many messages both lists begin with."""
+    # Nearly every request begins with the whole one before.
     if after[: len(before)] == before:
         return len(before)
     pairs = enumerate(zip(before, after, strict=False))

@@ -50,6 +50,7 @@ async def replay(
     messages = list(map(_without_usage, transcript.messages))
     texts = MessageTexts()
     size = _Sizes(TokenCache(context_limits.counter))
+    # Shared, since policies side by side send mostly the same messages.
     adapters, sound = adapters_of(providers), SoundNeighbours()
     runs = [_Run(policy, size, Validity(adapters, sound), texts, keep_views) for policy in policies]
     # By the length of what came before: a point is judged at the request of that moment.
@@ -128,6 +129,7 @@ class _Run:
         self.requests.append(
             SentRequest(said=said, tokens=int(sent.tokens), reused=int(sent.reused))
         )
+        # The requests until here only grew, so the last of them holds all others.
         if sent.breaks:
             self.validity.conclude(self.view)
             summary = made.summary.content if made is not None and made.summary else ""

@@ -15,7 +15,8 @@ _GAP = "  "
 _REMEMBERS = 0.5
 """A policy that keeps less than this of what is needed later is the best at nothing."""
 _NEAR = 0.1
-"""Policies whose recall is at most this much below the highest are told apart by their cost."""
+"""Policies whose recall is at most this much below the highest are told apart by their cost
+(design/0049)."""
 _NOTHING_SAVED = "costs as much as sending all"
 _DETAILS = 20
 """The most transcripts that are printed one by one."""
@@ -234,6 +235,7 @@ def row_of(replayed: Sequence[Replayed], price: Price | None = None) -> PolicyRo
     requests = [(one.tokens, one.reused) for each in replayed for one in each.requests]
     everything = [one for each in replayed for one in _everything(each)]
     cost = sum(each.cost for each in replayed)
+    # Each request by itself, because a price may depend on its size.
     dollars = None if price is None else price.of(requests)
     whole = sum(cost_of(*one) for one in everything) if price is None else price.of(everything)
     return PolicyRow(
@@ -371,6 +373,7 @@ def _sideways(
 ) -> str:
     lines = [list(line) for line in zip(titles, *cells, strict=True)]
     marks = [[False, *which] for which in zip(*marked, strict=True)]
+    # One more, for the asterisk of the best.
     widths = [max(len(line[at]) for line in lines) + 1 for at in range(len(lines[0]))]
     return "\n".join(
         _line(line, widths, which, bold) for line, which in zip(lines, marks, strict=True)

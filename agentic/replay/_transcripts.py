@@ -157,6 +157,7 @@ class _Format:
     """Returns the messages and notes; raises Damage."""
 
 
+# Those of agents come first: some of them hold messages in the form of a provider.
 _FORMATS = [
     _Format("agentic store", _message_formats.is_store_entry, _message_formats.read_store_entries),
     _Format("agentic messages", _message_formats.is_plain, _message_formats.read_plain),
@@ -334,6 +335,7 @@ def _places(
     if environ.get("MSWEA_GLOBAL_CONFIG_DIR"):
         yield "mini-swe-agent", Path(environ["MSWEA_GLOBAL_CONFIG_DIR"]), "*.traj.json"
     else:
+        # What platformdirs names on Linux and on macOS.
         yield "mini-swe-agent", place("XDG_CONFIG_HOME", ".config"), "mini-swe-agent/*.traj.json"
         support = home / "Library" / "Application Support" / "mini-swe-agent"
         yield "mini-swe-agent", support, "*.traj.json"

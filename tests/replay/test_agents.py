@@ -215,7 +215,7 @@ def test_gemini_cli_rewinds_to_a_message(write: Write) -> None:
     """It and what followed are gone; what comes after is there."""
     again = {"id": "m4", "timestamp": "", "type": "gemini", "content": "It is empty."}
 
-    transcript = one(write([*gemini(), {"$rewindTo": "m3"}, again]))
+    transcript = one(write([*gemini(), {"$rewindTo": "m3"}, again, {"$set": {"messages": []}}]))
 
     assert transcript.messages[-1].content == "It is empty."
     assert "It sets x." not in str(transcript.messages)
