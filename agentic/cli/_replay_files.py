@@ -7,11 +7,13 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 
 import attrs
+import click
 
 from agentic import tokens
 from agentic._validate import suggest
@@ -133,6 +135,11 @@ def _in_processes(jobs: Sequence[tuple[str, ReplaySettings]]) -> list[_Replays |
                 outcomes[pending[future]] = future.result()
                 if passed:
                     passed(1)
+        except BrokenProcessPool as problem:
+            raise click.ClickException(
+                "a process that replayed a file was killed, perhaps for want of memory: replay "
+                "fewer files at once"
+            ) from problem
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

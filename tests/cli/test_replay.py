@@ -6,8 +6,10 @@ import os
 import pty
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -397,3 +399,24 @@ def test_many_files_are_replayed_on_all_cores(home: Path, talk: Talk, tmp_path: 
     assert re.findall(r"^(\d) \(\d+ messages", shown, re.MULTILINE) == [*"01234"]
     assert len(rows) == 6
     assert rows[4] in alone
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="children are listed in /proc")
+def test_a_killed_worker_is_one_sentence(talk: Talk, tmp_path: Path) -> None:
+    """As a system does that has no memory left."""
+    lines = "".join(f"{json.dumps(to_plain(each))}\n" for each in talk(40, words=4_000))
+    for number in range(8):
+        (tmp_path / f"{number}.jsonl").write_text(lines)
+    command = [sys.executable, "-m", "agentic", "replay", str(tmp_path), "-w", "16k"]
+
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
+        children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
+        while running.poll() is None and len(found := children.read_text().split()) < 2:
+            time.sleep(0.05)
+        os.kill(int(found[-1]), signal.SIGKILL)
+        _, told = running.communicate(timeout=60)
+
+    assert running.returncode == 1
+    assert told.startswith("agentic: a process that replayed a file was killed")
+    assert told.count("\n") == 1
