@@ -45,9 +45,10 @@ class Shelf:
 
     def next_file(self, after: str = "") -> str:
         """Return the path and text of the first Python file, or of the next one after a path."""
-        paths = sorted(path.relative_to(self.folder) for path in self.folder.rglob("*.py"))
+        # As texts, since paths are ordered by their parts: a/b.py is before a.py.
+        paths = sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob("*.py"))
         for path in paths:
-            if str(path) > after:
+            if path > after:
                 return f"{path}\n{(self.folder / path).read_text(errors='replace')}"
         return DONE
 

@@ -164,3 +164,15 @@ def test_a_users_mistake_is_a_sentence_and_no_traceback(
     assert done.returncode != 0
     assert told in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_module_next_to_its_package_is_read(tmp_path: Path) -> None:
+    """A path and a text are ordered differently."""
+    (tmp_path / "part").mkdir()
+    for name in ("part/more.py", "part.py", "zero.py"):
+        (tmp_path / name).write_text(WORK.format(1, "Exception"))
+
+    done = code_reviewer(str(tmp_path))
+
+    assert "3 files, " in done.stdout
+    assert "part.py line 8: it catches every exception." in done.stdout
