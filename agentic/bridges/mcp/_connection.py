@@ -139,13 +139,16 @@ class McpConnection:
         # A server may repeat a cursor, or give new ones forever.
         while cursor not in seen and len(seen) < _MOST_PAGES:
             seen.add(cursor)
-            page = await self.request(_page(cursor))
+            page = await self._read_page(cursor)
             tools += page.get("tools") or []
             lasts = min(lasts, page.get("ttlMs", float("inf")) / 1_000)
             cursor = page.get("nextCursor")
             if cursor is None:
                 break
         return tools, lasts
+
+    async def _read_page(self, cursor: str | None) -> dict[str, Any]:
+        return await self.request(lambda session: session.list_tools(cursor))
 
     async def request(self, send: Callable[[McpSession], Coroutine[Any, Any, _T]]) -> _T:
         """Return the answer to a request. If cancelled, so is the request, at the server as well.
@@ -197,13 +200,6 @@ class McpConnection:
         await asyncio.wait({self._owner}, timeout=_SECONDS_TO_CLOSE)
         if not self._owner.done():
             _log.warning("the connection to the MCP server %r does not close", self.server.name)
-
-
-def _page(cursor: str | None) -> Callable[[McpSession], Coroutine[Any, Any, dict[str, Any]]]:
-    async def ask(session: McpSession) -> dict[str, Any]:
-        return await session.list_tools(cursor)
-
-    return ask
 
 
 async def _cancel(request: "asyncio.Task[Any]") -> None:

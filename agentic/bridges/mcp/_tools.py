@@ -6,7 +6,7 @@ Everything is bound to the event loop in which it is first used. In another loop
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import attrs
@@ -16,7 +16,7 @@ from agentic._validate import all_are
 from agentic.bridges.mcp._connection import McpConnection
 from agentic.bridges.mcp._errors import ConnectionLost, McpServerUnavailable, describe
 from agentic.bridges.mcp._results import read_result, read_tool
-from agentic.bridges.mcp._sdk import McpSession, Report
+from agentic.bridges.mcp._sdk import Report
 from agentic.bridges.mcp._server import McpServer
 from agentic.errors import ConfigError
 from agentic.messages import ToolCall, ToolError, ToolResult
@@ -194,13 +194,16 @@ class _ServerLink:
     async def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult | ToolError:
         """Call a tool; what goes wrong is worded for the model."""
         server, seconds = self.server, self.server.call_timeout_seconds
+        given, report = dict(arguments), _report()
         try:
             connection = await self.connect()
         except McpServerUnavailable as problem:
             return _not_run(problem)
         try:
             async with asyncio.timeout(seconds) as limit:
-                return read_result(await connection.request(_request(name, dict(arguments))))
+                return read_result(
+                    await connection.request(lambda each: each.call_tool(name, given, report))
+                )
         except ConnectionLost:
             return ToolError(
                 f"the MCP server {server.name!r} stopped before it answered: it is unknown whether "
@@ -220,17 +223,6 @@ class _ServerLink:
 
 def _not_run(problem: McpServerUnavailable) -> ToolError:
     return ToolError(f"{problem}. The tool was not run.", "not_run")
-
-
-def _request(
-    name: str, arguments: dict[str, Any]
-) -> Callable[[McpSession], Coroutine[Any, Any, dict[str, Any]]]:
-    report = _report()
-
-    async def ask(session: McpSession) -> dict[str, Any]:
-        return await session.call_tool(name, arguments, report)
-
-    return ask
 
 
 def _report() -> Report | None:
