@@ -12,21 +12,11 @@ configured, nothing is recorded and little is spent.
 'Hello.'
 """
 
-try:
-    from opentelemetry.metrics import Meter as _Meter
-except ImportError as problem:
-    raise ImportError(
-        "bridges.otel needs opentelemetry-api: pip install 'agentic-weave[otel]'"
-    ) from problem
+from agentic.bridges._versions import require as _require
 
-if "explicit_bucket_boundaries_advisory" not in (_Meter.create_histogram.__kwdefaults__ or {}):
-    from importlib.metadata import version as _version
+# The first version in which a histogram is created with its boundaries.
+_require("otel", "opentelemetry-api", "otel", "1.30")
 
-    raise ImportError(
-        "bridges.otel needs opentelemetry-api 1.30 or newer, and finds "
-        f"{_version('opentelemetry-api')}: pip install -U 'agentic-weave[otel]'"
-    )
-
-from agentic.bridges.otel._instrument import Instrumentation, instrument
+from agentic.bridges.otel._instrument import Instrumentation, instrument  # noqa: E402  after the check
 
 __all__ = ["Instrumentation", "instrument"]

@@ -1,4 +1,4 @@
-"""What the import of LiteLLM would do by itself, and what is said if it cannot be used."""
+"""What the import of LiteLLM would do by itself, and what its table is used for."""
 
 import importlib
 import subprocess
@@ -6,8 +6,6 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-import attrs
-import blinker
 import pytest
 
 import agentic
@@ -37,9 +35,9 @@ except RequestFailed as failed:
 """
 
 
-def _run(program: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+def _run(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a program in a folder without a .env file."""
-    command = [sys.executable, *options, "-c", program]
+    command = [sys.executable, "-c", program]
     root = Path(agentic.__file__).parents[1]
     env = {"PYTHONPATH": f"{folder}:{root}", "PATH": ""}
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=env)
@@ -59,41 +57,6 @@ def test_an_error_prints_no_advice(tmp_path: Path) -> None:
     done = _run(_ASKS_WRONGLY, tmp_path)
 
     assert done.stdout == "litellm 400\n", done.stderr
-
-
-def _with(folder: Path, version: str | None) -> str:
-    """Make a folder of packages with this version of LiteLLM or none; return what is said."""
-    for package in (attrs, sys.modules["attr"], blinker):
-        source = Path(str(package.__file__)).parent
-        (folder / source.name).symlink_to(source)
-    if version is not None:
-        info = folder / f"litellm-{version}.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Name: litellm\nVersion: {version}\n")
-    program = "from agentic.bridges.litellm import Decider; Decider('gpt-4o')"
-    done = _run(program, folder, "-S")
-    return done.stderr.strip().split("\n")[-1]
-
-
-@pytest.mark.slow
-def test_a_missing_litellm_is_told_with_its_remedy(tmp_path: Path) -> None:
-    """When a decider is made, not at the first request."""
-    told = _with(tmp_path, None)
-
-    assert told == (
-        "ImportError: bridges.litellm needs litellm: pip install 'agentic-weave[litellm]'"
-    )
-
-
-@pytest.mark.slow
-def test_an_old_litellm_is_told_with_both_versions(tmp_path: Path) -> None:
-    """One sentence: what is needed, what was found, what to do."""
-    told = _with(tmp_path, "1.82.6")
-
-    assert told == (
-        "ImportError: bridges.litellm needs litellm 1.83 or newer, found 1.82.6: "
-        "pip install -U litellm"
-    )
 
 
 def test_limits_come_from_litellm_if_the_catalog_is_silent() -> None:
