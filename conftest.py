@@ -1,12 +1,19 @@
 """Runs every Python snippet of the README and the docs, each page in a folder of its own.
 
+A comment right below a `print` is what must be printed; `...` in it stands for anything.
+
 A property is tried with ten examples, with up to fifty by `--hypothesis-profile=most`, which `make
 test` passes, and with all of them by `--hypothesis-profile=full`, as in `make test-all`. Coverage
 measures the project's own tests: not those marked `corpus`, and of a property its first examples.
 """
 
+import ast
+import contextlib
 import functools
+import io
+import itertools
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Generator, Iterator
@@ -17,8 +24,9 @@ from typing import Any
 import coverage
 import pytest
 from hypothesis import settings
-from sybil import Sybil
-from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
+from sybil import Example, Sybil
+from sybil.evaluators.python import PythonEvaluator
+from sybil.parsers.markdown import CodeBlockParser, SkipParser
 
 _MEMORY = Path("/dev/shm")  # noqa: S108  as large as the machine says, but 64 MB in a container
 if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > 4 << 30:
@@ -138,8 +146,34 @@ def _start(namespace: dict[str, Any]) -> None:
     namespace["__name__"] = "__main__"
 
 
+_run = PythonEvaluator()
+
+
+def _run_and_compare(example: Example) -> str | None:
+    """Run a snippet, and return what it should have printed and did not."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        _run(example)
+    lines = iter(printed.getvalue().split("\n"))
+    for expected in _expected(example.parsed):
+        pattern = re.escape(expected).replace(re.escape("..."), ".*")
+        if not any(re.fullmatch(pattern, line) for line in lines):
+            return f"this is not printed:\n{expected}\nbut:\n{printed.getvalue()}"
+    return None
+
+
+def _expected(source: str) -> Iterator[str]:
+    """Yield the lines of the comments right below the prints of a snippet."""
+    lines = source.split("\n")
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "print":
+            below = map(str.strip, lines[node.end_lineno :])
+            for line in itertools.takewhile(lambda each: each.startswith("#"), below):
+                yield line[1:].removeprefix(" ")
+
+
 pytest_collect_file = Sybil(
-    parsers=[PythonCodeBlockParser(), SkipParser()],
+    parsers=[CodeBlockParser("python", _run_and_compare), SkipParser()],
     patterns=["README.md", "docs/*.md", "docs/**/*.md"],
     setup=_start,
     fixtures=["elsewhere"],

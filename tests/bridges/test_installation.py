@@ -72,8 +72,9 @@ def test_the_oldest_version_and_later_are_accepted(tmp_path: Path, version: str)
     """A release candidate, too."""
     _install(tmp_path, "langchain", version)
 
-    program = "import agentic.bridges.langchain; print('imported')"
-    assert _last_line(tmp_path, program) == "imported"
+    require = "from agentic.bridges._versions import require"
+    asked = "require('langchain', 'langchain', 'langchain', '1.2.10')"
+    assert _last_line(tmp_path, require, asked, "print('accepted')") == "accepted"
 
 
 @pytest.mark.parametrize(
