@@ -26,8 +26,6 @@ PRIVATE = {
     "agentic.bridges.dbos._stores": FAULTS,
     "agentic.bridges.dbos._tables": FAULTS,
     "agentic.bridges.mcp._results": "every kind of content, of which servers send few",
-    "agentic.bridges.otel._content": "a setting of the environment, before any span",
-    "agentic.bridges.otel._run": FAULTS,
     "agentic.bridges.proxy._body": "JSON of any form, which takes no request each",
     "agentic.bridges.proxy._pool": COST,
     "agentic.bridges.proxy._replies": SECONDS,

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from agentic import history, limits, loop, session, testing, tokens, tools
 from agentic.bridges.mcp import McpServer, McpTools
-from agentic.bridges.otel._run import TracedExecutor
 from agentic.context import budget, compactors, config, strategies
 from agentic.history import postgres, sqlite
 from agentic.providers import (
@@ -83,9 +82,8 @@ def rewriters(archive: history.Archive) -> history.Rewriter:
 
 def executors(registry: tools.Registry) -> list[loop.Executor]:
     filtered = tools.FilteredExecutor(registry, ["read"])
-    traced = TracedExecutor(registry)
     servers = McpTools(McpServer.stdio("files", "files-server"))
-    return [registry, filtered, tools.CompositeExecutor(registry, filtered), traced, servers]
+    return [registry, filtered, tools.CompositeExecutor(registry, filtered), servers]
 
 
 def approved(registry: tools.Registry, approver: tools.Approver) -> loop.Executor:
