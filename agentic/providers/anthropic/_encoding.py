@@ -301,7 +301,8 @@ def _settle(turns: Iterable[Turn]) -> list[Turn]:
     settled = _without_empty_runs(_with_system_in_place(list(turns)))
     first = next((turn for turn in settled if turn.role != "system"), None)
     # A conversation that began with the model came so from the wire, where it was accepted.
-    if first is None or (first.role == "assistant" and not _came_first(first)):
+    came_first = first is not None and first.between is not None and first.between[0] is None
+    if first is None or (first.role == "assistant" and not came_first):
         settled.insert(0, _go_on())
     # A reply that is sent back unchanged is a paused turn, or a prefill by the caller.
     if settled[-1].role == "assistant" and not settled[-1].native:
@@ -311,10 +312,6 @@ def _settle(turns: Iterable[Turn]) -> list[Turn]:
 
 def _go_on() -> Turn:
     return Turn({"role": "user", "content": [{"type": "text", "text": _GO_ON}]})
-
-
-def _came_first(turn: Turn) -> bool:
-    return turn.between is not None and turn.between[0] is None
 
 
 def _with_system_in_place(turns: list[Turn]) -> list[Turn]:

@@ -63,16 +63,6 @@ class _StreamedBlock:
     _input: GrowingText | None = attrs.field(default=None, init=False)
     """The fragments of a call's JSON text, until the block ends."""
 
-    @classmethod
-    def begin(cls, block: Any) -> "_StreamedBlock":
-        """Return a block from its start event."""
-        return cls(dict(block) if isinstance(block, dict) else {"type": "text"})
-
-    @classmethod
-    def of_delta(cls, delta: Any) -> "_StreamedBlock":
-        """Return a block for a delta whose start event is missing."""
-        return cls({"type": _KINDS.get(text_at(delta, "type"), "text")})
-
     @property
     def is_open(self) -> bool:
         """Return whether a call's input is not complete yet."""
@@ -106,7 +96,8 @@ class _StreamedBlock:
         text, self._input = str(self._input or ""), None
         # A call without arguments has no fragments, and keeps the object that it started with.
         if text.strip():
-            self._fields["input"] = _parsed(text)
+            found = parse_object(text)
+            self._fields["input"] = {INVALID_JSON: text} if found is None else found
 
     def whole(self) -> dict[str, Any]:
         """Return the block as in a non-streamed response."""
@@ -118,12 +109,6 @@ class _StreamedBlock:
         if self._citations:
             whole["citations"] = [*items_at(whole, "citations"), *self._citations]
         return whole
-
-
-def _parsed(text: str) -> dict[str, Any]:
-    """Parse a call's input; if it is not an object, keep its text."""
-    found = parse_object(text)
-    return {INVALID_JSON: text} if found is None else found
 
 
 @attrs.define
@@ -197,13 +182,15 @@ class StreamedResponse(ModelStream):
             self._open(index, block)
 
     def _open(self, index: int, block: Any) -> str:
-        self._blocks[index] = _StreamedBlock.begin(block)
+        begun = dict(block) if isinstance(block, dict) else {"type": "text"}
+        self._blocks[index] = _StreamedBlock(begun)
         return text_at(block, "text") if at(block, "type") == "text" else ""
 
     def _extend(self, index: int, delta: Any) -> str:
         # The start event is missing: the type of the delta says what it belongs to.
         if index not in self._blocks:
-            self._blocks[index] = _StreamedBlock.of_delta(delta)
+            kind = _KINDS.get(text_at(delta, "type"), "text")
+            self._blocks[index] = _StreamedBlock({"type": kind})
         return self._blocks[index].add(delta)
 
     def _update(self, event: dict[str, Any]) -> None:

@@ -80,8 +80,17 @@ def join(turns: Iterable[Turn]) -> list[Turn]:
 def _together(first: Turn, second: Turn) -> Turn | None:
     """Return two adjacent turns as one message; None if they stay separate."""
     if _are_one(first, second):
-        return _put_together(first, second)
-    return _merge(first, second) if _belong_together(first, second) else None
+        placed = zip(first.places + second.places, first.blocks + second.blocks, strict=True)
+        blocks = [block for _, block in sorted(placed, key=lambda pair: pair[0])]
+        return Turn({**first.message, "content": blocks}, native=True)
+    if first.role != second.role or (first.native and second.native):
+        return None
+    # A native reply must stay unchanged: its thinking is signed.
+    if first.role != "user" and (first.native or second.native):
+        return None
+    # Results come first, as the API requires.
+    blocks = sorted([*first.blocks, *second.blocks], key=lambda block: _kind(block) != _RESULT)
+    return Turn({**first.message, "content": blocks})
 
 
 def _are_one(first: Turn, second: Turn) -> bool:
@@ -90,25 +99,6 @@ def _are_one(first: Turn, second: Turn) -> bool:
         return False
     places = first.places + second.places
     return sorted(places) == list(range(len(places)))
-
-
-def _put_together(first: Turn, second: Turn) -> Turn:
-    placed = zip(first.places + second.places, first.blocks + second.blocks, strict=True)
-    blocks = [block for _, block in sorted(placed, key=lambda pair: pair[0])]
-    return Turn({**first.message, "content": blocks}, native=True)
-
-
-def _belong_together(first: Turn, second: Turn) -> bool:
-    if (first.native and second.native) or first.role != second.role:
-        return False
-    # A native reply must stay unchanged: its thinking is signed.
-    return first.role == "user" or not (first.native or second.native)
-
-
-def _merge(first: Turn, second: Turn) -> Turn:
-    """Merge two messages of one role. Results come first, as the API requires."""
-    blocks = sorted([*first.blocks, *second.blocks], key=lambda block: _kind(block) != _RESULT)
-    return Turn({**first.message, "content": blocks})
 
 
 def _kind(block: Any) -> Any:

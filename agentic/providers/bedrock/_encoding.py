@@ -287,13 +287,12 @@ def _written(messages: Sequence[Message]) -> Iterator[tuple[Any, bool]]:
     Two of these in a row are accepted by the service, so they are not merged. Results are merged
     with the user's text next to them.
     """
-    sent = [_Sent(message, _payload(message)) for message in messages]
-    kept = [one.payload for one in sent]
+    kept = list(map(_payload, messages))
     writer = _MessageWriter(_CallIds(_call_ids(kept)), DocumentNames.beside(kept))
-    for one in sent:
-        part = writer.write(one)
+    for message, payload in zip(messages, kept, strict=True):
+        part = writer.write(message, payload)
         if part is not None:
-            yield part, one.payload is not None and one.message.role == "user"
+            yield part, payload is not None and message.role == "user"
 
 
 def _split_system(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
@@ -308,14 +307,6 @@ def _system_blocks(message: Message) -> list[Any]:
     """Return the blocks of a leading system message."""
     payload = _payload(message)
     return payload if isinstance(payload, list) else _text_blocks(text_with_media(message))
-
-
-@attrs.frozen
-class _Sent:
-    """A message, with its payload if that may be sent."""
-
-    message: Message
-    payload: Any
 
 
 def _payload(message: Message) -> Any:
@@ -358,14 +349,16 @@ class _MessageWriter:
     in_run: bool = False
     """Whether the last message was an assistant's. Results may answer the calls of a whole run."""
 
-    def write(self, one: _Sent) -> Any | None:
-        """Return the wire message for a message; None if it is empty."""
-        message = one.message
+    def write(self, message: Message, payload: Any) -> Any | None:
+        """Return the wire message for a message, whose payload is None if it must be rebuilt.
+
+        The result is None if the message is empty.
+        """
         if message.role != "tool" and not (self.in_run and message.role == "assistant"):
             self.ids.close()
         self.in_run = message.role == "assistant"
-        if one.payload is not None and not isinstance(one.payload, list):
-            return _mend(one.payload, self.ids)
+        if payload is not None and not isinstance(payload, list):
+            return _mend(payload, self.ids)
         role = "assistant" if message.role == "assistant" else "user"
         content = self._blocks(message)
         return {"role": role, "content": content} if content else None

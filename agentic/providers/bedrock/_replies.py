@@ -40,23 +40,18 @@ def decode_response(response: Any, /) -> Decision:
     """
     data = as_json(response)
     message = _message(data)
-    word = at(data, "stopReason")
     return Decision(
         message.content,
         message.tool_calls,
         usage=usage(data) if isinstance(_used(data), dict) else None,
         stop_reason=_stop_reason(data, message),
         native=message.native,
-        stop_word=word if isinstance(word, str) else "",
+        stop_word=text_at(data, "stopReason"),
         reasoning=message.reasoning,
         provider=NAME,
-        response_id=_request_id(data),
+        # AWS's id of the request: a reply has none of its own, nor the name of a model.
+        response_id=text_at(data, "ResponseMetadata", "RequestId"),
     )
-
-
-def _request_id(data: Any) -> str:
-    """Return AWS's id of the request: a reply has none of its own, nor the name of a model."""
-    return text_at(data, "ResponseMetadata", "RequestId")
 
 
 def _message(data: Any) -> Message:

@@ -111,7 +111,9 @@ class GrowingRequests:
 
 def _items(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """Return the items for a conversation, or for rounds that belong together."""
-    closed = _join_replies(close_open_rounds(list(messages)))
+    # Results have to follow the message that made the calls (see `validate`), so the calls of two
+    # messages cannot both be answered after the second one.
+    closed = join_runs(close_open_rounds(list(messages)), _join)
     items: list[dict[str, Any]] = replace_surrogates(encode(closed))
     return [each for each in items if not _says_nothing(each)]
 
@@ -129,22 +131,8 @@ def _request(
     return {"messages": items, **({"tools": encode_tools(tools)} if tools else {})}
 
 
-def _join_replies(messages: list[Message]) -> list[Message]:
-    """Return a closed conversation with one assistant message per round.
-
-    Results have to follow the message that made the calls (see `validate`), so the calls of two
-    messages cannot both be answered after the second one.
-
-    >>> from agentic.messages import ToolCall, ToolResult
-    >>> calls = [Message("assistant", tool_calls=[ToolCall(name, "run")]) for name in ("a", "b")]
-    >>> results = Message("tool", tool_results=[ToolResult("a", "run"), ToolResult("b", "run")])
-    >>> [len(message.tool_calls) for message in _join_replies([*calls, results])]
-    [2, 0]
-    """
-    return join_runs(messages, _join)
-
-
 def _join(replies: Sequence[Message]) -> list[Message]:
+    """Return the assistant messages of a round as one, from their payloads if that is possible."""
     payloads = [sendable_payload(reply) for reply in replies]
     calls = [call for reply in replies for call in reply.tool_calls]
     if all(map(_has_separate_calls, payloads)) and len({call.id for call in calls}) == len(calls):

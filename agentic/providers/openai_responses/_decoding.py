@@ -5,7 +5,8 @@ tool message. Any other item is a separate message. Every message keeps its item
 """
 
 import mimetypes
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -225,15 +226,8 @@ def _is_written(item: Any, before: Any) -> bool:
     return bare and type_of(before) == "message"
 
 
-def _user(items: list[Any], native: ProviderPayload | None) -> Message:
-    return _said("user", items[0], native)
-
-
-def _system(items: list[Any], native: ProviderPayload | None) -> Message:
-    return _said("system", items[0], native)
-
-
-def _said(role: Role, item: Any, native: ProviderPayload | None) -> Message:
+def _said(role: Role, items: list[Any], native: ProviderPayload | None) -> Message:
+    item = items[0]
     if isinstance(item, str):
         return decoded_message(role, item, native)
     content = at(item, "content")
@@ -246,7 +240,11 @@ def _tool(items: list[Any], shells: Mapping[str, str], native: ProviderPayload |
     )
 
 
-_MESSAGES = {"user": _user, "system": _system, "assistant": reply}
+_MESSAGES: Mapping[str, Callable[[list[Any], ProviderPayload | None], Message]] = {
+    "user": partial(_said, "user"),
+    "system": partial(_said, "system"),
+    "assistant": reply,
+}
 
 
 def _result(item: Any, shells: Mapping[str, str]) -> ToolResult:

@@ -44,6 +44,7 @@ from agentic.providers.openai_responses._decoding import NAME, UNSEEN_CALLS, kep
 from agentic.providers.openai_responses._items import (
     ANSWERS,
     OUTPUTS,
+    has_openais_id,
     own_id,
     runs_on_server,
     type_of,
@@ -312,13 +313,9 @@ def _without_loose_reasoning(items: list[Any]) -> list[Any]:
     whose ids do not begin with rs_, accept it.
     """
     end = len(items)
-    while end and type_of(items[end - 1]) == "reasoning" and _is_openais(items[end - 1]):
+    while end and type_of(items[end - 1]) == "reasoning" and has_openais_id(items[end - 1]):
         end -= 1
     return items[:end]
-
-
-def _is_openais(item: Any) -> bool:
-    return text_at(item, "id").startswith("rs_")
 
 
 def _answers_after(messages: list[Message], number: int) -> list[Message]:

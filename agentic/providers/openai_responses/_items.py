@@ -20,6 +20,7 @@ __all__ = [
     "OUTPUTS",
     "answered_id",
     "call_id_of",
+    "has_openais_id",
     "is_openais",
     "is_unsealed",
     "item_role",
@@ -239,8 +240,13 @@ def is_unsealed(item: Any) -> bool:
     >>> is_unsealed({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": None})
     True
     """
-    stored = type_of(item) == "reasoning" and text_at(item, "id").startswith("rs_")
+    stored = type_of(item) == "reasoning" and has_openais_id(item)
     return stored and not text_at(item, "encrypted_content")
+
+
+def has_openais_id(item: Any) -> bool:
+    """Return whether reasoning has an id of OpenAI's; those of other servers begin differently."""
+    return text_at(item, "id").startswith("rs_")
 
 
 def without_unsealed(items: list[Any]) -> list[Any]:
