@@ -80,6 +80,13 @@ def test_arguments_that_are_nested_deeply_do_not_raise(adapter: Any, depth: int)
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
+def test_no_depth_of_arguments_raises(adapter: Any) -> None:
+    """Not even the last that a function can walk through, which a later one could not."""
+    for depth in range(880, 990, 2):
+        assert "deep" in _sent(adapter, '{"deep":' + "[" * depth + "]" * depth + "}")
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
 def test_what_goes_back_as_it_came_is_sendable(adapter: Any) -> None:
     """A text that was cut in two may stand in a payload, too."""
     wire = adapter.encode([Message("user", "cut in two")])

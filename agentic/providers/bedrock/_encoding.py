@@ -16,7 +16,7 @@ import attrs
 from agentic.messages import Message, ToolResult, close_open_rounds
 from agentic.providers.bedrock._decoding import NAME, decode_payload, is_blank
 from agentic.providers.bedrock._families import fit_family
-from agentic.providers.bedrock._json import input_text, is_deep
+from agentic.providers.bedrock._json import input_text
 from agentic.providers.bedrock._media import DocumentNames, encode_media, is_sound
 from agentic.providers.kit import (
     NameRule,
@@ -29,7 +29,7 @@ from agentic.providers.kit import (
     replace_surrogates,
     text_at,
 )
-from agentic.providers.kit._json import UNPARSED
+from agentic.providers.kit._json import UNPARSED, is_deep
 from agentic.providers.kit._media import text_with_media
 from agentic.providers.kit._messages import payload_facts
 from agentic.tools import ToolDefinition
@@ -142,12 +142,11 @@ def _wire_input(given: Any) -> dict[str, Any]:
     >>> _wire_input('{"path": "a.py"}'), _wire_input(None), _wire_input("{oops")
     ({'path': 'a.py'}, {}, {'unparsed_arguments': '{oops'})
     """
-    if given is None:
-        return {}
-    found = arguments_as_object(given) if isinstance(given, str) else given
-    if is_deep(found):
+    if given is None or isinstance(given, str):
+        return arguments_as_object(given or "")
+    if is_deep(given):
         return {UNPARSED: replace_surrogates(input_text(given))}
-    return found if isinstance(found, dict) else {UNPARSED: found}
+    return given if isinstance(given, dict) else {UNPARSED: given}
 
 
 def _fresh_ids(used: Iterable[str]) -> UniqueIds:

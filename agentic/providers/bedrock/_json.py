@@ -5,18 +5,16 @@ It would encode a base64 text again, without raising an error.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from operator import is_
 from typing import Any
 
 from agentic.providers.kit import at, plain
+from agentic.providers.kit._json import DEEPEST_ARGUMENTS, is_deep
 from agentic.providers.kit._media import from_base64, to_base64
 
-__all__ = ["as_json", "for_boto3", "input_text", "is_deep"]
+__all__ = ["as_json", "for_boto3", "input_text"]
 
-_DEEPEST = 100
-"""The maximum nesting of arguments that this package and boto3 walk through. Python allows 1,000
-nested calls, and a level takes up to three of them."""
 _JSON = json.JSONEncoder(ensure_ascii=False)
 _MEDIA = {"image", "document", "video", "audio"}
 _SCALARS = frozenset({str, int, float, bool, type(None)})
@@ -29,11 +27,11 @@ def as_json(item: Any) -> Any:
     >>> as_json({"redactedContent": b"abc", "n": [1]})
     {'redactedContent': 'YWJj', 'n': [1]}
     """
-    if _is_json(item, _DEEPEST):
+    if _is_json(item, DEEPEST_ARGUMENTS):
         return item
-    data = plain(_flat(item, _DEEPEST) if is_deep(item) else item)
+    data = plain(_flat(item, DEEPEST_ARGUMENTS) if is_deep(item) else item)
     # The depth of an SDK object is only known once it is plain.
-    return _without_bytes(_flat(data, _DEEPEST) if is_deep(data) else data)
+    return _without_bytes(_flat(data, DEEPEST_ARGUMENTS) if is_deep(data) else data)
 
 
 def for_boto3(request: Mapping[str, Any], /) -> dict[str, Any]:
@@ -65,28 +63,6 @@ def input_text(given: Any) -> str:
         return _JSON.encode(given)
     except RecursionError:
         return "(arguments that are nested too deeply to be written down)"
-
-
-def is_deep(data: Any) -> bool:
-    """Return whether data is nested too deeply to be walked through.
-
-    >>> is_deep({"a": [1]}), is_deep(json.loads("[" * 200 + "]" * 200))
-    (False, True)
-    """
-    # Level by level: a function that calls itself would need the depth that is in question.
-    level = [data]
-    for _ in range(_DEEPEST):
-        level = [inside for item in level for inside in _inside(item)]
-        if not level:
-            return False
-    return True
-
-
-def _inside(item: Any) -> Iterator[Any]:
-    if isinstance(item, dict):
-        yield from item.values()
-    elif isinstance(item, list | tuple):
-        yield from item
 
 
 def _is_json(item: Any, levels: int) -> bool:

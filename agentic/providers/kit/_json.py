@@ -11,7 +11,7 @@ holds their text.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import repeat
 from typing import Any
 
@@ -19,6 +19,7 @@ from agentic.messages import ToolCall
 from agentic.usage import Usage
 
 __all__ = [
+    "DEEPEST_ARGUMENTS",
     "UNPARSED",
     "GrowingText",
     "arguments_as_object",
@@ -28,6 +29,7 @@ __all__ = [
     "call_with_object",
     "count_at",
     "has_object",
+    "is_deep",
     "items_at",
     "join_pieces",
     "parse_object",
@@ -42,6 +44,9 @@ _DEEPEST = 200
 """The number of nested levels that are read. Python allows 1,000 nested calls, and a recursive
 function here takes up to three of them for a level. Protocol buffers in JSON, which Google uses,
 stop at 100 levels (`google.protobuf.json_format.Parse`, 2026-11)."""
+DEEPEST_ARGUMENTS = 100
+"""The number of nested levels in arguments that are sent as an object: this package and an SDK walk
+through them within the same 1,000 calls."""
 UNPARSED = "unparsed_arguments"
 """The key that holds the original text in the object sent for arguments that are not a JSON
 object."""
@@ -204,11 +209,11 @@ def arguments_as_object(arguments: str, key: str = UNPARSED) -> dict[str, Any]:
     >>> [arguments_as_object(text) for text in ('{"path": "a.py"}', "", "{oops")]
     [{'path': 'a.py'}, {}, {'unparsed_arguments': '{oops'}]
     """
-    try:
-        found = replace_surrogates(parse_object(arguments, strict=False))
-    except RecursionError:  # the parser accepts deeper nesting than Python can recurse into
-        found = None
-    return {key: replace_surrogates(arguments)} if found is None else found
+    found = parse_object(arguments, strict=False)
+    # The parser accepts deeper nesting than Python can recurse into.
+    given = {key: arguments} if found is None or is_deep(found) else found
+    whole: dict[str, Any] = replace_surrogates(given)
+    return whole
 
 
 def arguments_as_text(arguments: str) -> str:
@@ -275,6 +280,28 @@ def call_with_object(call: Any) -> Any:
     if not isinstance(given, str) or parse_object(given) is not None:
         return call
     return {**call, "function": {**call["function"], "arguments": arguments_as_text(given)}}
+
+
+def is_deep(data: Any) -> bool:
+    """Return whether data is nested too deeply to be walked through.
+
+    >>> is_deep({"a": [1]}), is_deep(json.loads("[" * 200 + "]" * 200))
+    (False, True)
+    """
+    # Level by level: a function that calls itself would need the depth that is in question.
+    level = [data]
+    for _ in range(DEEPEST_ARGUMENTS):
+        level = [inside for item in level for inside in _inside(item)]
+        if not level:
+            return False
+    return True
+
+
+def _inside(item: Any) -> Iterator[Any]:
+    if isinstance(item, dict):
+        yield from item.values()
+    elif isinstance(item, list | tuple):
+        yield from item
 
 
 def _finite(text: str) -> float:
