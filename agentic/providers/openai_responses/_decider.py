@@ -137,6 +137,8 @@ class Decider(ModelDecider):
         tools = {"tools": [*said.pop("tools", ()), *theirs]}
         defaults = {**_STATELESS, **(_REASONING if self._has_reasoning else {})}
         merged: dict[str, Any] = {**defaults, "model": self.model, **self.options, **said}
+        # `decide` and `stream` are the choice; an option would contradict one of them.
+        merged.pop("stream", None)
         if merged["store"] is False and is_openais(str(merged["model"])):
             # A text as input has no items, and an empty list is refused.
             merged["input"] = without_unsealed(items_at(merged, "input")) or merged["input"]

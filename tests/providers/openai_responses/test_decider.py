@@ -185,6 +185,19 @@ def test_a_request_keeps_the_conversation_with_the_caller(serve: Any) -> None:
     assert [tool["type"] for tool in rich["tools"]] == ["function", "web_search"]
 
 
+@pytest.mark.parametrize("streamed", [True, False])
+def test_no_option_decides_what_is_streamed(serve: Any, *, streamed: bool) -> None:
+    """`decide` and `stream` do."""
+
+    async def job(server: Any) -> Any:
+        return await ask(server.decider(options={"stream": not streamed}), streamed=streamed)
+
+    (*_, decision), (request,) = run(serve, [DONE], job)
+
+    assert decision.reply == "Done."
+    assert bool(request.get("stream")) is streamed
+
+
 def test_instructions_of_options_join_the_conversations(serve: Any) -> None:
     """They come first, and stay when a conversation begins with a summary."""
     options = {"instructions": "Ahoy.", "input": "Another."}
