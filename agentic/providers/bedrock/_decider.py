@@ -74,6 +74,9 @@ class Decider(ModelDecider):
         """
         async with self._errors():
             response = await self._ask(self.client.converse, request)
+            # boto3 reads any answer as a response, without what is not in it.
+            if at(response, "output") is None:
+                raise self._without("output", response)
         return self._decision(response, request)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:

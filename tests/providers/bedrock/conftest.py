@@ -57,7 +57,7 @@ def _header(name: str, value: str) -> bytes:
 
 @attrs.define
 class Reply:
-    """What the server answers: JSON, or frames and how they end."""
+    """What the server answers: JSON, a page as a string, or frames and how they end."""
 
     body: Any
     status: int = 200
@@ -104,6 +104,8 @@ class Server:
         headers = {"Connection": "close"}  # kept alive, it would outlive the loop of its test
         if reply.error:
             headers["x-amzn-ErrorType"] = reply.error
+        if isinstance(reply.body, str):
+            return web.Response(text=reply.body, content_type="text/html", headers=headers)
         return web.json_response(reply.body, status=reply.status, headers=headers)
 
     async def _stream(self, request: web.Request, reply: Reply) -> web.StreamResponse:

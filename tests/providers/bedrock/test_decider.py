@@ -98,6 +98,15 @@ def test_a_run_can_be_streamed(server: Any, reply: Any, frames: Any, stream: Any
     assert server.sent[0][0] == f"/model/{MODEL}/converse-stream"
 
 
+@pytest.mark.parametrize("body", ["<html>Please log in</html>", {}])
+def test_an_answer_without_a_reply(server: Any, reply: Any, body: Any) -> None:
+    """A proxy's, for example: it is an error, not a reply without text."""
+    server.play(reply(body))
+
+    with pytest.raises(RequestFailed, match="an answer without output"):
+        asyncio.run(Decider(server.client, MODEL).decide(asked()))
+
+
 def test_a_decider_keeps_its_promises(
     server: Any, reply: Any, converse: Any, frames: Any, stream: Any
 ) -> None:
