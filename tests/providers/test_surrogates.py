@@ -18,6 +18,7 @@ from agentic.providers import (
     openai_responses,
 )
 from agentic.providers.kit import parse_object, replace_surrogates
+from agentic.tools import ToolDefinition
 
 ADAPTERS: list[Any] = [anthropic, bedrock, cohere, gemini, ollama, openai_chat, openai_responses]
 TEXT = st.text(st.characters(exclude_categories=()))
@@ -95,3 +96,21 @@ def test_what_goes_back_as_it_came_is_sendable(adapter: Any) -> None:
     request = adapter.encode_request(adapter.decode(cut))
 
     assert "\ufffd" in json.dumps(request, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_every_text_of_a_request_is_utf_8(adapter: Any) -> None:
+    """Also the system prompt, tools and arguments; two halves side by side are one character."""
+    messages = [
+        Message("user", "\ud83d and \ud83d\ude00"),
+        Message("assistant", tool_calls=[ToolCall("c1", "run", '{"half": "\ud83d"}')]),
+        Message("tool", tool_results=[ToolResult("c1", "run", "cut \ud83d")]),
+    ]
+    tools = [ToolDefinition("run", "described \udc00")]
+
+    request = adapter.encode_request(messages, system_prompt="brief \udfff", tools=tools)
+
+    sent = json.dumps(request, ensure_ascii=False)
+    assert sent.encode()
+    for text in ("\ufffd and \U0001f600", "cut \ufffd", "described \ufffd", "brief \ufffd"):
+        assert text in sent

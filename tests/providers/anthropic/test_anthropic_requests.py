@@ -1,7 +1,5 @@
 """What else a request holds: the system prompt, the summary, the tools."""
 
-import json
-
 from agentic.messages import ContextSummary, Message
 from agentic.providers import anthropic
 from agentic.tools import ToolDefinition
@@ -47,13 +45,3 @@ def test_tools_are_told_with_their_schema() -> None:
     assert (
         anthropic.validate({"messages": [{"role": "user", "content": "?"}], "tools": [write]}) == []
     )
-
-
-def test_lone_surrogates_do_not_reach_the_wire() -> None:
-    """A pair is its character; half of one is replaced."""
-    messages = [Message("user", "\ud83d and \ud83d\ude00")]
-
-    request = anthropic.encode_request(messages, system_prompt="\udfff")
-
-    assert request["messages"][0]["content"] == "\ufffd and \U0001f600"
-    assert json.dumps(request, ensure_ascii=False).encode()

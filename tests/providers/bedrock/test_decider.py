@@ -386,13 +386,9 @@ def test_tokens_are_counted_by_the_provider(server: Any, reply: Any) -> None:
     assert server.bodies[0]["input"]["converse"].keys() == {"messages", "system"}
 
 
-def test_the_limits_are_the_catalogs_or_the_callers() -> None:
-    """A prefix of the region does not hide the model."""
-    given = limits.ModelLimits(1000, 100)
-
+def test_the_prefix_of_a_region_hides_no_limits() -> None:
+    """The catalog knows the model behind it."""
     assert Decider(None, MODEL).limits().context_window == 200_000
-    assert Decider(None, MODEL, limits=given).limits() is given
-    assert Decider(None, MODEL).name == f"bedrock:{MODEL}"
 
 
 class AsyncClient:

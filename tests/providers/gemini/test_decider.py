@@ -6,11 +6,10 @@ import pytest
 from google import genai
 from google.genai import types
 
-from agentic import limits, providers
+from agentic import providers
 from agentic.context import budget, compactors
 from agentic.errors import ContextOverflow, IncompleteReply, RequestFailed
 from agentic.history import MemoryStore
-from agentic.limits import ModelLimits
 from agentic.loop import Decision, Input, Request, Runner
 from agentic.messages import Message, ProviderPayload, ToolCall
 from agentic.providers import gemini
@@ -162,16 +161,6 @@ def test_instruction_of_options_joins_the_conversations(google: Any, given: Any)
     both, alone = (request["systemInstruction"]["parts"] for request in google.requests)
     assert both == [{"text": "Ahoy."}, {"text": "Be brief."}]
     assert alone == [{"text": "Ahoy."}]
-
-
-def test_lone_surrogates_are_sent_as_the_replacement_character(google: Any) -> None:
-    """Also inside of a native item: JSON with half a character is refused."""
-    google.answers = [HELLO]
-    content = {"role": "user", "parts": [{"text": "\ud83d"}]}
-
-    asyncio.run(google.decider().decide(_input(*gemini.decode([content]))))
-
-    assert google.requests[0]["contents"][0]["parts"] == [{"text": "\ufffd"}]
 
 
 def test_an_overflow_is_recovered_by_the_budget(google: Any) -> None:
@@ -343,15 +332,6 @@ def test_vertex_ai_is_asked_in_the_same_words(google: Any) -> None:
     assert set(google.requests[1]) == {"contents", "systemInstruction"}
     with pytest.raises(RequestFailed, match="no token count"):
         asyncio.run(decider.count_tokens(_input()))
-
-
-def test_a_decider_knows_its_name_and_limits(google: Any) -> None:
-    """The catalog's, unless they were given."""
-    given = ModelLimits(1000, 100)
-
-    assert google.decider().name == "gemini:gemini-3-flash-preview"
-    assert google.decider().limits() == limits.lookup("gemini-3-flash-preview")
-    assert google.decider(limits=given).limits() == given
 
 
 def test_a_tool_whose_name_google_refuses_is_called_by_its_own(google: Any) -> None:

@@ -11,7 +11,7 @@ from agentic.context import budget, compactors
 from agentic.errors import ConfigError, ContextOverflow, IncompleteReply, RequestFailed
 from agentic.limits import ModelLimits
 from agentic.loop import Decision, Input, Request, Runner
-from agentic.messages import Message, ToolCall
+from agentic.messages import Message
 from agentic.providers.ollama import Decider
 from agentic.tools import Registry, ToolDefinition, tool
 from agentic.usage import StopReason, Usage
@@ -292,18 +292,6 @@ def test_a_stream_can_be_cancelled(serve: Any, asked: Any) -> None:
             server,
             lambda client: asyncio.wait_for(_items(Decider(client, "m"), _input()), 0.3),
         )
-
-
-def test_half_an_emoji_is_replaced(serve: Any, asked: Any) -> None:
-    """In the history and in a call, or the body could not be sent."""
-    server = serve(_reply())
-    call = Message("assistant", tool_calls=[ToolCall("c1", "t", '{"word": "\ud83d"}')])
-
-    asked(
-        server, lambda client: Decider(client, "m").decide(_input(Message("user", "\ud83d"), call))
-    )
-
-    assert server.requests[0]["messages"][0]["content"] == "\ufffd"
 
 
 def test_a_connection_follows_ollama_s_own_environment(

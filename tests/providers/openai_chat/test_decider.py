@@ -340,15 +340,6 @@ def test_a_call_that_was_cut_off_is_no_call(
     assert decision.stop_reason is reason
 
 
-def test_its_name_and_its_limits(serve: Serve) -> None:
-    """The catalog's, unless others are given."""
-    client, given = serve(_reply()).connect(), ModelLimits(1000, 100)
-
-    assert openai_chat.Decider(client, "gpt-4o").name == "openai_chat:gpt-4o"
-    assert openai_chat.Decider(client, "gpt-4o").limits().context_window == 128_000
-    assert openai_chat.Decider(client, "gpt-4o", limits=given).limits() is given
-
-
 def _asked(letters: int) -> loop.Input:
     history = (Message("user", "x" * letters),)
     return loop.Input(

@@ -145,19 +145,6 @@ def test_arguments_that_are_no_object_are_kept_under_a_key() -> None:
     ]
 
 
-def test_lone_surrogates_are_replaced_before_sending() -> None:
-    """Also within a payload, and two halves side by side are one character again."""
-    messages = openai_chat.decode([{"role": "user", "content": "\ud83d"}])
-    tools = [ToolDefinition("t", "cut \udc00")]
-
-    request = openai_chat.encode_request(
-        [*messages, Message("user", "\ud83d\ude00")], system_prompt="\ud83d", tools=tools
-    )
-
-    assert [m["content"] for m in request["messages"]] == ["\ufffd", "\ufffd", "\U0001f600"]
-    assert request["tools"][0]["function"]["description"] == "cut \ufffd"
-
-
 def test_a_tools_name_is_made_to_fit() -> None:
     """Dots and 128 characters are allowed here, and not there; two names stay two."""
     names = ["files.read", "files_read", "x" * 128]

@@ -14,7 +14,7 @@ from agentic.context.budget import Manager, Policy
 from agentic.context.compactors import Digest
 from agentic.errors import ContextOverflow, IncompleteReply, RequestFailed
 from agentic.history import MemoryStore
-from agentic.limits import ModelLimits, lookup
+from agentic.limits import ModelLimits
 from agentic.loop import Decision, Input, Result, Runner
 from agentic.messages import ContextSummary, Message
 from agentic.providers.openai_responses import Decider, decode, encode_tools, validate
@@ -484,15 +484,6 @@ def test_the_provider_counts_tokens(serve: Any) -> None:
 
     assert tokens == 42
     assert set(request) == {"model", "instructions", "input", "reasoning"}
-
-
-def test_a_decider_knows_its_name_and_its_limits() -> None:
-    """Those that were given, or those of the catalog."""
-    client: Any = None
-
-    assert Decider(client, "gpt-5").name == "openai_responses:gpt-5"
-    assert Decider(client, "gpt-5").limits() == lookup("gpt-5")
-    assert Decider(client, "x", limits=ModelLimits(9, 1)).limits() == ModelLimits(9, 1)
 
 
 def test_it_keeps_the_promises_of_a_decider(serve: Any) -> None:
