@@ -116,18 +116,19 @@ def name_calls(turns: Sequence[Turn], *, rename_reused: bool = False) -> list[Tu
     """
     # Calls that are sent back unchanged come first: a rebuilt one can take another id, they cannot.
     theirs = {call_id for turn in turns if turn.native for call_id in _call_ids(turn)}
-    ids = _Ids(UniqueIds(used=theirs, stem=str))
+    ids = UniqueIds(used=theirs, stem=str)
     given: dict[str, list[str]] = {}
+    kept: set[str] = set()
     named: list[Turn] = []
     for turn in turns:
         if turn.role != "assistant":
             named.append(_answered(turn, given))
             continue
         if not (named and named[-1].role == "assistant"):
-            given = defaultdict(list)
-            ids.begin_turn()
+            # Calls that are sent back unchanged may use ids of earlier turns again.
+            given, kept = defaultdict(list), set()
         keep = turn.native and not rename_reused
-        named.append(turn if keep else _renamed(turn, given, ids))
+        named.append(turn if keep else _renamed(turn, given, ids, kept))
     return named
 
 
@@ -136,34 +137,18 @@ def _call_ids(turn: Turn) -> list[str]:
     return [call_id for call_id in ids if isinstance(call_id, str)]
 
 
-@attrs.define
-class _Ids:
-    """The call ids of a request, unique within each turn."""
-
-    _fresh: UniqueIds
-    _kept: set[str] = attrs.field(factory=set)
-    """The ids of this turn's calls that are sent back unchanged."""
-
-    def begin_turn(self) -> None:
-        """Allow calls that are sent back unchanged to use ids of earlier turns again."""
-        self._kept = set()
-
-    def give(self, call_id: str, *, native: bool) -> str:
-        """Return the id itself if it may be used, else a free one derived from it."""
-        if native and call_id not in self._kept:
-            self._kept.add(call_id)
-            return call_id
-        return self._fresh.take(call_id)
-
-
-def _renamed(turn: Turn, given: dict[str, list[str]], ids: _Ids) -> Turn:
+def _renamed(turn: Turn, given: dict[str, list[str]], ids: UniqueIds, kept: set[str]) -> Turn:
+    """Name the calls of a reply; `kept` has the ids that this turn's unchanged calls keep."""
     blocks = []
     for block in turn.blocks:
         new, old = block, at(block, "id")
         if _kind(block) == "tool_use" and isinstance(old, str):
             # An id that came from the wire was accepted, whatever its characters.
-            wanted = old if turn.native else _CALL_IDS.wire(old)
-            call_id = ids.give(wanted, native=turn.native)
+            if turn.native and old not in kept:
+                kept.add(old)
+                call_id = old
+            else:
+                call_id = ids.take(old if turn.native else _CALL_IDS.wire(old))
             given[old].append(call_id)
             new = block if call_id == old else {**block, "id": call_id}
         blocks.append(new)

@@ -41,6 +41,7 @@ from agentic.providers.gemini._fields import (
     text_of,
 )
 from agentic.providers.kit import Decoded, plain
+from agentic.providers.kit._ids import CallMatcher
 from agentic.providers.kit._media import from_base64
 from agentic.providers.kit._messages import (
     decoded_call,
@@ -83,69 +84,14 @@ def decode(contents: Iterable[Any], /) -> list[Message]:
 
 
 @attrs.define
-class _CallNames:
-    """Assigns ids to the calls and results of a conversation, content by content."""
-
-    _waiting: list[tuple[str, str]] = attrs.field(factory=list)
-    """The id and name of each call in the latest model turn that has no result yet."""
-    _seen: dict[str, int] = attrs.field(factory=dict)
-    _former: list[tuple[str, list[tuple[str, str]]]] = attrs.field(factory=list)
-    """For each content, the seed under which it was counted (empty if it needed no ids), and the
-    calls that were waiting before it."""
-
-    def rewind(self, contents: int) -> None:
-        """Forget all but the first `contents` contents."""
-        while len(self._former) > contents:
-            base, self._waiting = self._former.pop()
-            if base:
-                self._seen[base] -= 1
-
-    def ids(self, content: Any, parts: list[Any]) -> list[str]:
-        """Return the ids of a content's calls and results, in the order of its parts."""
-        found = _calls_and_answers(parts)
-        # With ids of their own nothing has to be derived, and nothing is hashed.
-        base = "" if all(came_with for _, came_with, _ in found) else _seed(content, "")
-        # A copy: a result removes its call from the list.
-        self._former.append((base, self._waiting.copy()))
-        seed = self._next_seed(content, base) if base else ""
-        given: list[str] = []
-        asked: list[tuple[str, str]] = []
-        for is_call, came_with, name in found:
-            call_id = came_with or f"gemini-{seed}-{len(given)}"
-            if is_call:
-                asked.append((call_id, name))
-            given.append(call_id if is_call else self._answered(came_with, name) or call_id)
-        if asked or text_of(content, "role") == "model":
-            self._waiting = asked
-        return given
-
-    def _next_seed(self, content: Any, base: str) -> str:
-        """Return the seed for a content's ids; count how often an equal content was seen."""
-        self._seen[base] = times = self._seen.get(base, 0) + 1
-        # Equal contents need different ids: an agent may call the same tool in the same words
-        # twice.
-        return base if times == 1 else _seed(content, str(times))
-
-    def _answered(self, told: str, name: str) -> str | None:
-        """Return the id of the call that a result answers: by id, or else by name and order."""
-        fitting = [call for call in self._waiting if call[0] == told]
-        if not fitting:
-            fitting = [call for call in self._waiting if call[1] == name]
-        if not fitting:
-            return None
-        self._waiting.remove(fitting[0])
-        return fitting[0][0]
-
-
-@attrs.define
 class IncrementalDecoder:
     """Reads a growing list of contents with the same result as `decode` on the whole list."""
 
-    _names: _CallNames = attrs.field(factory=_CallNames, init=False)
+    _calls: CallMatcher = attrs.field(factory=CallMatcher, init=False)
 
     def decode(self, contents: Sequence[Any], start: int = 0, /) -> list[Decoded]:
         """Read the items from index `start` on; earlier calls have read the ones before it."""
-        self._names.rewind(start)
+        self._calls.rewind(start)
         before = content_of(contents[start - 1]) if start else None
         return self.read(map(content_of, contents[start:]), before)
 
@@ -155,7 +101,7 @@ class IncrementalDecoder:
         for content in contents:
             parts = parts_of(content)
             keys = keys_of(parts)
-            ids = self._names.ids(content, [] if keys.isdisjoint(CALLS | ANSWERS) else parts)
+            ids = self._ids(content, [] if keys.isdisjoint(CALLS | ANSWERS) else parts)
             payload = {"content": content, **({"ids": ids} if ids else {}), **_place(before)}
             messages = []
             for share in _shares(parts, keys):
@@ -164,6 +110,30 @@ class IncrementalDecoder:
             decoded.append(Decoded(1, tuple(messages)))
             before = content
         return decoded
+
+    def _ids(self, content: Any, parts: list[Any]) -> list[str]:
+        """Return the ids of a content's calls and results, in the order of its parts."""
+        found = _calls_and_answers(parts)
+        # With ids of their own nothing has to be derived, and nothing is hashed.
+        seed = "" if all(came_with for _, came_with, _ in found) else _seed(content, "")
+        times = self._calls.begin(seed)
+        # An agent may call the same tool in the same words twice.
+        seed = _seed(content, str(times)) if seed and times > 1 else seed
+        given: list[str] = []
+        asked: list[tuple[str, str]] = []
+        for is_call, came_with, name in found:
+            call_id = came_with or f"gemini-{seed}-{len(given)}"
+            if is_call:
+                asked.append((call_id, name))
+            given.append(call_id if is_call else self._answered(came_with, name) or call_id)
+        if asked or text_of(content, "role") == "model":
+            self._calls.waiting = asked
+        return given
+
+    def _answered(self, told: str, name: str) -> str:
+        """Return the id of the call that a result answers: by id, or else by name and order."""
+        by_id = self._calls.take(lambda call_id, _: call_id == told)
+        return by_id or self._calls.take(lambda _, called: called == name)
 
 
 def decode_request(request: Mapping[str, Any], /) -> list[Message]:

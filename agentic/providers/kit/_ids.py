@@ -16,7 +16,7 @@ from agentic.loop import Decision
 from agentic.messages import Message
 from agentic.tools import ToolDefinition
 
-__all__ = ["KnownIds", "NameRule", "UniqueIds", "number_ids"]
+__all__ = ["CallMatcher", "KnownIds", "NameRule", "UniqueIds", "number_ids"]
 
 _OTHER = re.compile(r"[^a-zA-Z0-9_-]")
 _NO_WORD = re.compile(r"[^a-zA-Z0-9_]")
@@ -176,3 +176,44 @@ class KnownIds:
                 del self.values[known_id]
             else:
                 self.values[known_id] = before
+
+
+@attrs.define
+class CallMatcher:
+    """Finds the call that a result answers, in a conversation whose calls may have no ids.
+
+    >>> calls = CallMatcher()
+    >>> calls.waiting = [("id-1", "read"), ("id-2", "read")]
+    >>> calls.take(lambda call_id, name: name == "read"), calls.waiting
+    ('id-1', [('id-2', 'read')])
+    """
+
+    waiting: list[tuple[str, str]] = attrs.field(factory=list, init=False)
+    """The id and the name of each call of the latest reply that has no result yet."""
+    _seen: Counter[str] = attrs.field(factory=Counter, init=False)
+    _former: list[tuple[str, list[tuple[str, str]]]] = attrs.field(factory=list, init=False)
+    """For each item, its seed, and the calls that were waiting before it."""
+
+    def begin(self, seed: str = "") -> int:
+        """Begin the next item; return how many items with its seed there are so far.
+
+        The seed is made of an item whose calls need ids, so that equal items get different ones.
+        """
+        # A copy: a result removes its call from the list.
+        self._former.append((seed, self.waiting.copy()))
+        self._seen[seed] += 1
+        return self._seen[seed]
+
+    def rewind(self, items: int) -> None:
+        """Forget all but the first `items` items."""
+        while len(self._former) > items:
+            seed, self.waiting = self._former.pop()
+            self._seen[seed] -= 1
+
+    def take(self, fits: Callable[[str, str], bool]) -> str:
+        """Remove the first waiting call that fits; return its id, or "" if there is none."""
+        found = next((call for call in self.waiting if fits(*call)), None)
+        if found is None:
+            return ""
+        self.waiting.remove(found)
+        return found[0]

@@ -34,6 +34,7 @@ from agentic.providers.kit import (
     text_at,
     text_with_media,
 )
+from agentic.providers.kit._ids import CallMatcher
 from agentic.providers.kit._media import from_base64, text_with_notes, to_base64
 from agentic.providers.kit._messages import (
     decoded_call,
@@ -71,59 +72,34 @@ _MAGIC = {b"\xff\xd8": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"
 # From the wire
 
 
-@attrs.define
-class _Ids:
-    """Gives each call of a conversation an id, and each result the id of its call.
+def _ids(item: Any, calls: CallMatcher, salt: str = "") -> list[str]:
+    """Return the ids of a message's calls or, of a result, the id of its call.
 
     Servers before 0.12.10 send no ids (https://github.com/ollama/ollama/pull/12956), and a result
     names its call by its tool alone. The ids made here depend on the message and on how often an
     equal one came before, so that the same history gets the same ids.
     """
-
-    _waiting: list[ToolCall] = attrs.field(factory=list)
-    """The calls of the latest reply that have no result yet."""
-    _seen: dict[str, int] = attrs.field(factory=dict)
-    _former: list[tuple[str, list[ToolCall]]] = attrs.field(factory=list)
-    """For each message, the base of its ids (empty if it needed none), and the calls that were
-    waiting before it."""
-
-    def rewind(self, messages: int) -> None:
-        """Forget all but the first `messages` messages."""
-        while len(self._former) > messages:
-            base, self._waiting = self._former.pop()
-            if base:
-                self._seen[base] -= 1
-
-    def ids(self, item: Any, seed: str = "") -> list[str]:
-        """Return the ids of a message's calls or, of a result, the id of its call."""
-        # A copy: a result removes its call from the list.
-        self._former.append(("", self._waiting.copy()))
-        if text_at(item, "role") == "tool":
-            return [self._answered(item)]
-        calls = items_at(item, "tool_calls")
-        sent = [text_at(call, "id") for call in calls]
-        if not all(sent):
-            text = json.dumps([seed, item], sort_keys=True, default=str)
-            base = hashlib.sha256(text.encode()).hexdigest()[:16]
-            self._seen[base] = times = self._seen.get(base, 0) + 1
-            self._former[-1] = (base, self._former[-1][1])
-            sent = [own or f"call_{base}_{times}_{place}" for place, own in enumerate(sent)]
-        if calls:
-            self._waiting = [
-                ToolCall(call_id, text_at(call, "function", "name"))
-                for call_id, call in zip(sent, calls, strict=True)
-            ]
-        return sent
-
-    def _answered(self, item: Any) -> str:
+    if text_at(item, "role") == "tool":
+        calls.begin()
         told, name = text_at(item, "tool_call_id"), text_at(item, "tool_name")
-        fitting = [call for call in self._waiting if call.id == told] or [
-            call for call in self._waiting if not told and name in ("", call.name)
-        ]
-        if not fitting:
-            return told
-        self._waiting.remove(fitting[0])
-        return fitting[0].id
+        answered = calls.take(
+            lambda call_id, called: call_id == told if told else name in ("", called)
+        )
+        return [answered or told]
+    asked = items_at(item, "tool_calls")
+    sent = [text_at(call, "id") for call in asked]
+    seed = "" if all(sent) else _seed(item, salt)
+    times = calls.begin(seed)
+    ids = [own or f"call_{seed}_{times}_{place}" for place, own in enumerate(sent)]
+    if asked:
+        names = [text_at(call, "function", "name") for call in asked]
+        calls.waiting = list(zip(ids, names, strict=True))
+    return ids
+
+
+def _seed(item: Any, salt: str) -> str:
+    text = json.dumps([salt, item], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def decode(messages: Any, /) -> list[Message]:
@@ -132,22 +108,21 @@ def decode(messages: Any, /) -> list[Message]:
     >>> [message.role for message in decode([{"role": "user", "content": "Hello."}])]
     ['user']
     """
-    data = plain(messages)
-    ids = _Ids()
-    return [_read(item, ids.ids(item)) for item in data] if isinstance(data, list) else []
+    data, calls = plain(messages), CallMatcher()
+    return [_read(item, _ids(item, calls)) for item in data] if isinstance(data, list) else []
 
 
 @attrs.define
 class IncrementalDecoder:
     """Reads a growing list of messages with the same result as `decode` on the whole list."""
 
-    _ids: _Ids = attrs.field(factory=_Ids, init=False)
+    _calls: CallMatcher = attrs.field(factory=CallMatcher, init=False)
 
     def decode(self, messages: Sequence[Any], start: int = 0, /) -> list[Decoded]:
         """Read the items from index `start` on; earlier calls have read the ones before it."""
-        self._ids.rewind(start)
+        self._calls.rewind(start)
         items = map(plain, messages[start:])
-        return [Decoded(1, (_read(item, self._ids.ids(item)),)) for item in items]
+        return [Decoded(1, (_read(item, _ids(item, self._calls)),)) for item in items]
 
 
 def decode_request(request: Mapping[str, Any], /) -> list[Message]:
@@ -155,10 +130,10 @@ def decode_request(request: Mapping[str, Any], /) -> list[Message]:
     return decode(items_at(plain(request), "messages"))
 
 
-def decode_reply(item: Any, seed: str) -> Message:
-    """Read the message of a reply; the seed tells it from an equal reply of another time."""
+def decode_reply(item: Any, salt: str) -> Message:
+    """Read the message of a reply; the salt tells it from an equal reply of another time."""
     wire = {"role": "assistant", **item} if isinstance(item, dict) else {"role": "assistant"}
-    return _read(wire, _Ids().ids(wire, seed))
+    return _read(wire, _ids(wire, CallMatcher(), salt))
 
 
 def _read(item: Any, ids: list[str]) -> Message:
