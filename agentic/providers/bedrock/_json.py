@@ -10,14 +10,14 @@ from operator import is_
 from typing import Any
 
 from agentic.providers.kit import at, plain
-from agentic.providers.kit._json import DEEPEST_ARGUMENTS, is_deep
+from agentic.providers.kit._json import DEEPEST_ARGUMENTS, SCALARS, is_deep, is_plain
 from agentic.providers.kit._media import from_base64, to_base64
 
 __all__ = ["as_json", "for_boto3", "input_text"]
 
 _JSON = json.JSONEncoder(ensure_ascii=False)
 _MEDIA = {"image", "document", "video", "audio"}
-_SCALARS = frozenset({str, int, float, bool, type(None)})
+_WITHOUT_BYTES = SCALARS - {bytes}
 _SERVER_TOOL = "server_tool_use"
 
 
@@ -27,7 +27,7 @@ def as_json(item: Any) -> Any:
     >>> as_json({"redactedContent": b"abc", "n": [1]})
     {'redactedContent': 'YWJj', 'n': [1]}
     """
-    if _is_json(item, DEEPEST_ARGUMENTS):
+    if is_plain(item, DEEPEST_ARGUMENTS, _WITHOUT_BYTES):
         return item
     data = plain(_flat(item, DEEPEST_ARGUMENTS) if is_deep(item) else item)
     # The depth of an SDK object is only known once it is plain.
@@ -63,19 +63,6 @@ def input_text(given: Any) -> str:
         return _JSON.encode(given)
     except RecursionError:
         return "(arguments that are nested too deeply to be written down)"
-
-
-def _is_json(item: Any, levels: int) -> bool:
-    """Return whether nothing has to be changed, which is the most common case."""
-    kind = type(item)
-    if kind in _SCALARS:
-        return True
-    if not levels or not (kind is dict or kind is list):
-        return False
-    for value in item.values() if kind is dict else item:
-        if type(value) not in _SCALARS and not _is_json(value, levels - 1):
-            return False
-    return True
 
 
 def _flat(item: Any, levels: int) -> Any:

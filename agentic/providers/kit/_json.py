@@ -20,6 +20,7 @@ from agentic.usage import Usage
 
 __all__ = [
     "DEEPEST_ARGUMENTS",
+    "SCALARS",
     "UNPARSED",
     "GrowingText",
     "arguments_as_object",
@@ -30,6 +31,7 @@ __all__ = [
     "count_at",
     "has_object",
     "is_deep",
+    "is_plain",
     "items_at",
     "join_pieces",
     "parse_object",
@@ -38,7 +40,8 @@ __all__ = [
     "text_at",
 ]
 
-_SCALARS = frozenset({str, int, float, bool, bytes, type(None)})
+SCALARS: frozenset[type] = frozenset({str, int, float, bool, bytes, type(None)})
+"""The types of values that need no conversion."""
 
 _DEEPEST = 200
 """The number of nested levels that are read. Python allows 1,000 nested calls, and a recursive
@@ -61,16 +64,20 @@ def plain(item: Any) -> Any:
     return _converted(item, 0)
 
 
-def _is_plain(item: Any, depth: int) -> bool:
-    """Return whether nothing has to be converted: a fast path, since most data is JSON."""
+def is_plain(item: Any, levels: int, scalars: frozenset[type] = SCALARS) -> bool:
+    """Return whether nothing has to be converted: a fast path, since most data is JSON.
+
+    >>> is_plain({"a": [1]}, 2), is_plain({"a": [1]}, 1)
+    (True, False)
+    """
     kind = type(item)
-    if kind in _SCALARS:
+    if kind in scalars:
         return True
-    if depth > _DEEPEST or not (kind is dict or kind is list):
+    if not levels or not (kind is dict or kind is list):
         return False
     for value in item.values() if kind is dict else item:
         # Most values are scalars: the first test saves a call for each of them.
-        if type(value) not in _SCALARS and not _is_plain(value, depth + 1):
+        if type(value) not in scalars and not is_plain(value, levels - 1, scalars):
             return False
     return True
 
@@ -78,8 +85,8 @@ def _is_plain(item: Any, depth: int) -> bool:
 def _converted(item: Any, depth: int) -> Any:
     # The fast path runs at two levels: on a whole request, and on each message of a list in
     # which others are SDK objects.
-    is_plain = depth <= 1 and _is_plain(item, depth)
-    if is_plain or isinstance(item, str | int | float | bytes | None):
+    unchanged = depth <= 1 and is_plain(item, _DEEPEST - depth)
+    if unchanged or isinstance(item, str | int | float | bytes | None):
         return item
     if depth > _DEEPEST:
         return _text(item)
