@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -138,3 +139,28 @@ def test_decoded_messages_may_be_dropped_and_edited(
     ]
 
     _check(adapter, [*kept, Message("user", "And now?")])
+
+
+def _lines_run(adapter: ModuleType, role: Any, count: int) -> int:
+    messages = [Message("user", "Go."), *(Message(role, f"{n}") for n in range(count))]
+    lines = 0
+
+    def trace(_: Any, event: str, __: Any) -> Any:
+        nonlocal lines
+        lines += event == "line"
+        return trace
+
+    former = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        adapter.encode_request(messages)
+    finally:
+        sys.settrace(former)
+    return lines
+
+
+@EVERY
+@pytest.mark.parametrize("role", ["user", "assistant", "system"])
+def test_many_messages_of_one_role(adapter: ModuleType, role: str) -> None:
+    """They cost linear time, whether they are joined or not: twice as many take twice as long."""
+    assert _lines_run(adapter, role, 200) < 2.2 * _lines_run(adapter, role, 100)

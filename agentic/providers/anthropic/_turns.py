@@ -63,34 +63,41 @@ def join(turns: Iterable[Turn]) -> list[Turn]:
     """Join the parts of one message, and each rebuilt message with its neighbors."""
     # `kit.merge_consecutive` would cost a function call for each pair of untouched messages.
     joined: list[Turn] = []
-    last: Turn | None = None
+    # The turns that become the next message, merged at the end: one by one would be quadratic.
+    run: list[Turn] = []
     for turn in turns:
-        together = None
+        alone = run[0] if len(run) == 1 else None
+        is_native = alone is not None and alone.native
+        if alone is not None and turn.places and _are_one(alone, turn):
+            run = [_put_together(alone, turn)]
         # Two whole messages that came from the wire are sent as they came, even if their roles are
-        # equal.
-        if last is not None and not (last.native and turn.native and not turn.places):
-            together = _together(last, turn)
-        if together is not None:
-            joined.pop()
-        last = turn if together is None else together
-        joined.append(last)
-    return joined
+        # equal. A native reply must stay unchanged: its thinking is signed.
+        elif (
+            run
+            and not (is_native and turn.native)
+            and turn.role == run[0].role
+            and (turn.role == "user" or not (is_native or turn.native))
+        ):
+            run.append(turn)
+        else:
+            joined += _merged(run)
+            run = [turn]
+    return joined + _merged(run)
 
 
-def _together(first: Turn, second: Turn) -> Turn | None:
-    """Return two adjacent turns as one message; None if they stay separate."""
-    if _are_one(first, second):
-        placed = zip(first.places + second.places, first.blocks + second.blocks, strict=True)
-        blocks = [block for _, block in sorted(placed, key=lambda pair: pair[0])]
-        return Turn({**first.message, "content": blocks}, native=True)
-    if first.role != second.role or (first.native and second.native):
-        return None
-    # A native reply must stay unchanged: its thinking is signed.
-    if first.role != "user" and (first.native or second.native):
-        return None
-    # Results come first, as the API requires.
-    blocks = sorted([*first.blocks, *second.blocks], key=lambda block: _kind(block) != _RESULT)
-    return Turn({**first.message, "content": blocks})
+def _merged(run: list[Turn]) -> list[Turn]:
+    """Merge turns of one role. Results come first, as the API requires."""
+    if len(run) < 2:  # noqa: PLR2004  one turn stays as it is
+        return run
+    blocks = [block for turn in run for block in turn.blocks]
+    blocks.sort(key=lambda block: _kind(block) != _RESULT)
+    return [Turn({**run[0].message, "content": blocks})]
+
+
+def _put_together(first: Turn, second: Turn) -> Turn:
+    placed = zip(first.places + second.places, first.blocks + second.blocks, strict=True)
+    blocks = [block for _, block in sorted(placed, key=lambda pair: pair[0])]
+    return Turn({**first.message, "content": blocks}, native=True)
 
 
 def _are_one(first: Turn, second: Turn) -> bool:

@@ -229,8 +229,9 @@ class _ContentWriter:
         else:
             content = _native_content(sent)
         earlier = self._calls if self._follows_model() else []
-        self._calls = [*earlier, *_sent_calls(sent.message, content, len(earlier))]
-        self._used_ids |= {call.wire_id for call in self._calls}
+        calls = list(_sent_calls(sent.message, content, len(earlier)))
+        self._calls = [*earlier, *calls]
+        self._used_ids |= {call.wire_id for call in calls}
         if self._joins(sent):
             before = self.contents[-1]
             parts = [*parts_of(before), *parts_of(content)]

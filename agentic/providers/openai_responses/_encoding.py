@@ -319,7 +319,7 @@ def _without_loose_reasoning(items: list[Any]) -> list[Any]:
 
 
 def _answers_after(messages: list[Message], number: int) -> list[Message]:
-    """Return the tool messages after the run of assistant messages that a message is in."""
+    """Return the tool messages after the run of assistant messages that begins at `number`."""
     while number + 1 < len(messages) and messages[number + 1].role == "assistant":
         number += 1
     end = number + 1
@@ -336,12 +336,13 @@ class _ItemWriter:
     _open: OpenCalls = attrs.field(factory=OpenCalls, init=False)
 
     def write(self, messages: list[Message]) -> Iterator[Any]:
+        answers: list[Message] = []
         for number, message in enumerate(messages):
             if message.role == "assistant":
                 # Results answer only the calls of the latest run of replies.
                 if not number or messages[number - 1].role != "assistant":
-                    self._open = OpenCalls()
-                yield from self._assistant(message, _answers_after(messages, number))
+                    self._open, answers = OpenCalls(), _answers_after(messages, number)
+                yield from self._assistant(message, answers)
             elif message.role == "tool":
                 yield from self._tool(message)
             else:
