@@ -208,6 +208,14 @@ def test_another_bad_request_lists_no_models() -> None:
     assert _translated(problem, models=["m-10"]) is problem
 
 
+@pytest.mark.parametrize("models", [[], ["m-1", "m-2"]])
+def test_a_listed_model_is_not_the_problem(models: list[str]) -> None:
+    """The address may be wrong, or the list empty: neither is worth a word."""
+    missing = _openai(404, {"error": {"message": "Not found."}})
+
+    assert getattr(_translated(missing, models=models), "problem", "") == "Error code: 404"
+
+
 def test_only_the_first_of_many_models_are_listed() -> None:
     """An error is a sentence, and a router has hundreds."""
     got = _translated(RequestFailed("acme", 404, "no such model"), models=[*map(str, range(30))])

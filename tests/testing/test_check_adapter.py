@@ -303,26 +303,30 @@ class _Afraid(_Acme):
 # Replies
 
 
-class _Uncached(_Acme):
+class _Consistent(_Acme):
+    """Decodes a reply with whatever its other functions say of it."""
+
+    def decode_response(self, response: Any, /) -> loop.Decision:
+        decision = acme.decode_response(response)
+        return attrs.evolve(
+            decision, usage=self.usage(response), stop_reason=self.stop_reason(response)
+        )
+
+
+class _Uncached(_Consistent):
     """Counts Acme's fresh tokens as all that was sent."""
 
     def usage(self, response: Any, /) -> Usage:
         counted = acme.usage(response)
         return attrs.evolve(counted, input=counted.input - counted.cache_read)
 
-    def decode_response(self, response: Any, /) -> loop.Decision:
-        return attrs.evolve(acme.decode_response(response), usage=self.usage(response))
 
-
-class _Thoughtless(_Acme):
+class _Thoughtless(_Consistent):
     """Counts what was said as all that was generated."""
 
     def usage(self, response: Any, /) -> Usage:
         counted = acme.usage(response)
         return attrs.evolve(counted, output=counted.output - 7 * counted.reasoning)
-
-    def decode_response(self, response: Any, /) -> loop.Decision:
-        return attrs.evolve(acme.decode_response(response), usage=self.usage(response))
 
 
 class _Exact(_Acme):
@@ -348,7 +352,7 @@ class _TwoReasons(_Acme):
         return StopReason.OTHER
 
 
-class _Eager(_Acme):
+class _Eager(_Consistent):
     """Takes every reply with calls for one that waits for tools."""
 
     def stop_reason(self, response: Any, /) -> StopReason:
@@ -356,21 +360,13 @@ class _Eager(_Acme):
             return StopReason.TOOL
         return acme.stop_reason(response)
 
-    def decode_response(self, response: Any, /) -> loop.Decision:
-        reason = self.stop_reason(response)
-        return attrs.evolve(acme.decode_response(response), stop_reason=reason)
 
-
-class _Unaware(_Acme):
+class _Unaware(_Consistent):
     """Believes the word, whatever was called."""
 
     def stop_reason(self, response: Any, /) -> StopReason:
         reason = acme.stop_reason(response)
         return StopReason.STOP if reason is StopReason.TOOL else reason
-
-    def decode_response(self, response: Any, /) -> loop.Decision:
-        reason = self.stop_reason(response)
-        return attrs.evolve(acme.decode_response(response), stop_reason=reason)
 
 
 class _Illiterate(_Acme):
@@ -408,16 +404,12 @@ class _Misnamed(_Acme):
         return attrs.evolve(decision, native=native)
 
 
-class _Optimist(_Acme):
+class _Optimist(_Consistent):
     """Takes a reply that was cut off for a whole one."""
 
     def stop_reason(self, response: Any, /) -> StopReason:
         reason = acme.stop_reason(response)
         return StopReason.STOP if reason is StopReason.MAX_TOKENS else reason
-
-    def decode_response(self, response: Any, /) -> loop.Decision:
-        reason = self.stop_reason(response)
-        return attrs.evolve(acme.decode_response(response), stop_reason=reason)
 
 
 class _Unsealed(_Acme):
