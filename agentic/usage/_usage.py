@@ -1,17 +1,13 @@
 """How many tokens a call used, what they cost, and which work they belong to.
 
-`input` includes `cache_read` and `cache_write`; `output` includes `reasoning`; `total` is the
-provider's number, or `input + output`. The docstring of `agentic.usage` has the details, also for
-each provider.
+The docstring of `agentic.usage` says which number includes which, also for each provider.
 
 A call made along the way, such as one that writes a summary, reports its usage. Whoever began the
 work collects it, across all functions and tasks in between, which need not know about tokens.
 
 Prices come from `genai-prices` (extra `prices`), in USD; the list is part of its wheel, so no
-network is needed. It uses the same convention as `Usage`: input includes cache reads and writes,
-output includes reasoning, and each part is subtracted before the rest is priced. Cache writes are
-priced for the shortest lifetime (five minutes at Anthropic), and audio as text, because a `Usage`
-does not distinguish these.
+network is needed. It uses the same convention as `Usage`. Cache writes are priced for the shortest
+lifetime (five minutes at Anthropic), and audio as text: a `Usage` does not distinguish these.
 """
 
 import importlib
@@ -195,9 +191,9 @@ def cost(
 
     Prices may increase with the size of the input (`gemini-2.5-pro` above 200,000 tokens), so
     `usage` must be that of a single call: add up costs, not usages. `provider` is the server that
-    was called: an adapter's `NAME`, or a name from the price list. Without it, the model's name
-    decides, including its prefix (`azure/gpt-4o`). `at` is the time of the call, because prices
-    change; the default is now.
+    was called: an adapter's `NAME`, or a name from the price list. If it is None or empty, the
+    model's name decides, including its prefix (`azure/gpt-4o`). `at` is the time of the call,
+    because prices change; the default is now.
 
     >>> spent = cost(Usage(input=1_000_000, output=100_000, cache_read=400_000), "gpt-4o")
     >>> print(f"{spent.input:.2f} + {spent.output:.2f} = {spent.total:.2f} USD")
@@ -214,12 +210,17 @@ def cost(
     if not isinstance(model, str):
         raise ConfigError("model", model, "a str such as 'gpt-4o'", "pass the name you asked for")
     prices = _library()
-    buckets = _buckets(usage)
+    # A part that is larger than its whole would be refused.
+    used = prices.Usage(
+        input_tokens=max(usage.input, usage.cache_read + usage.cache_write),
+        output_tokens=max(usage.output, usage.reasoning),
+        cache_read_tokens=usage.cache_read,
+        cache_write_tokens=usage.cache_write,
+        output_reasoning_tokens=usage.reasoning,
+    )
     for server, name in _spellings(provider, model):
         try:
-            price = prices.calc_price(
-                prices.Usage(**buckets), name, provider_id=server, genai_request_timestamp=at
-            )
+            price = prices.calc_price(used, name, provider_id=server, genai_request_timestamp=at)
         except LookupError:
             continue
         return Cost(
@@ -239,17 +240,6 @@ def _library() -> Any:
     except ImportError as error:
         message = "usage.cost needs a price list: pip install 'agentic-weave[prices]'"
         raise ImportError(message) from error
-
-
-def _buckets(usage: Usage) -> dict[str, int]:
-    """Return the usage in the list's terms; a part larger than its whole would be refused."""
-    return {
-        "input_tokens": max(usage.input, usage.cache_read + usage.cache_write),
-        "output_tokens": max(usage.output, usage.reasoning),
-        "cache_read_tokens": usage.cache_read,
-        "cache_write_tokens": usage.cache_write,
-        "output_reasoning_tokens": usage.reasoning,
-    }
 
 
 def _spellings(provider: str | None, model: str) -> Iterator[tuple[str | None, str]]:
