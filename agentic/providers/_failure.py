@@ -65,8 +65,8 @@ async def provider_errors(
     except Exception as error:
         failure: Exception = error
         # Reported inside a stream or a body, where the window is not known.
-        if isinstance(error, ContextOverflow) and error.window is None:
-            error.window = window
+        if isinstance(error, ContextOverflow):
+            error.window = error.window or _exceeded(window, error.sent)
         if _speaks_of_the_provider(error):
             failure = _translated(error, provider, model, window, received())
         failure = await _with_models(failure, model, list_models)
@@ -94,7 +94,8 @@ def reported_error(
     """
     overflow = read_overflow(said)
     if overflow is not None:
-        return ContextOverflow(model, overflow.sent, overflow.window or window)
+        window = overflow.window or _exceeded(window, overflow.sent)
+        return ContextOverflow(model, overflow.sent, window)
     return RequestFailed(provider, status, problem)
 
 
@@ -121,6 +122,12 @@ def known_window(limits: ModelLimits) -> int | None:
     (128000, None)
     """
     return limits.context_window if limits.known else None
+
+
+def _exceeded(window: int | None, sent: int | None) -> int | None:
+    """Return the model's window if the request exceeded it, so that it is the one that counts."""
+    # A server may be started with less (vLLM's max-model-len) and name only what was sent.
+    return None if window is not None and sent is not None and sent <= window else window
 
 
 def _speaks_of_the_provider(error: Exception) -> bool:

@@ -144,12 +144,25 @@ def test_a_lost_connection_names_the_address() -> None:
     assert got.problem == "Connection error at http://127.0.0.1:9/v1/chat"
 
 
-@pytest.mark.parametrize(("told", "expected"), [(None, 99), (8, 8)])
-def test_overflow_in_stream_has_window(told: int | None, expected: int) -> None:
-    """That of the caller, if the provider named none."""
-    got = _translated(ContextOverflow("m-1", 12, told), window=99)
+@pytest.mark.parametrize(
+    ("sent", "told", "expected"), [(120, None, 99), (12, 8, 8), (12, None, None), (None, None, 99)]
+)
+def test_overflow_in_stream_has_window(
+    sent: int | None, told: int | None, expected: int | None
+) -> None:
+    """That of the caller, if the provider named none and the request did exceed it."""
+    got = _translated(ContextOverflow("m-1", sent, told), window=99)
 
-    assert repr(got) == repr(ContextOverflow("m-1", 12, expected))
+    assert repr(got) == repr(ContextOverflow("m-1", sent, expected))
+
+
+def test_a_window_that_was_not_exceeded_is_not_named() -> None:
+    """A server may have been started with less than its model's window, and not say so."""
+    body = {"error": {"message": "prompt is too long: 5000 tokens"}}
+
+    got = _translated(_openai(400, body), window=131_072)
+
+    assert repr(got) == repr(ContextOverflow("m-1", 5_000, None))
 
 
 def test_an_unreadable_answer_is_a_failure_of_the_provider() -> None:
