@@ -279,7 +279,7 @@ def test_a_size_that_fits_was_not_sent() -> None:
 
 
 def test_equal_sizes_in_fields_name_the_window() -> None:
-    """llama.cpp refuses a prompt as long as its window, which leaves no room for a reply."""
+    """A server may refuse a prompt as long as its window, which leaves no room for a reply."""
     fields = {"n_prompt_tokens": 8_192, "n_ctx": 8_192}
     body = {"error": {"type": "exceed_context_size_error", "message": "Too long.", **fields}}
 

@@ -245,7 +245,7 @@ def _is_status(value: Any) -> bool:
 def as_overflow(sent: int | None, window: int | None) -> Overflow:
     """Return the sizes. If what was sent would have fitted, that is not known: only the window is.
 
-    llama.cpp, for one, refuses a prompt that is exactly as long as the window.
+    A server that compares with `>=`, as LM Studio does, refuses equal sizes, too.
     """
     if sent is not None and window is not None and sent <= window:
         sent = None

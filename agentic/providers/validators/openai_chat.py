@@ -39,6 +39,7 @@ _MISTRAL_MODEL = re.compile(
 """The names on Mistral's own server. With another prefix or a tag, a model is served elsewhere."""
 
 _KIMI_MODEL = re.compile(r"(moonshot(ai)?/)?kimi-.+")
+# "A max of 128 functions are supported": `tools` in the reference.
 _MAX_TOOLS = 128
 
 
