@@ -129,6 +129,7 @@ def connect(model: str, **settings: Any) -> Connection:
             client.
         ImportError: the provider's SDK is not installed; the message says how to install it.
     """
+    # A configuration may hold anything, such as a number: the error below shows it.
     provider, _, name = str(model).partition(":")
     if provider not in _SDKS or not name:
         # Without a model's name, no complete argument can be suggested.

@@ -136,6 +136,7 @@ class ScriptedExecutor:
     async def execute(self, call: ToolCall, /) -> ToolResult:
         """Return the scripted answer."""
         self.calls.append(call)
+        # As a Registry answers such a call.
         missing = ToolError(f"there is no tool {call.name!r}", "not_found")
         answer = await _play(self._answers.get(call.name, missing), call)
         match answer:

@@ -2,8 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -53,6 +52,16 @@ REPLIES = {
     "bedrock": (BEDROCK, "", "q-1"),  # neither Converse nor Cohere names a model in a reply
     "cohere": (COHERE, "", "c-1"),
 }
+
+REQUEST = Input(
+    system_prompt="",
+    user_message="Hi",
+    history=(Message("user", "Hi"),),
+    tools=(),
+    tool_calls=(),
+    tool_results=(),
+    turn=1,
+)
 
 
 @pytest.mark.parametrize("name", REPLIES)
@@ -106,17 +115,7 @@ def test_a_decider_adds_the_requested_model(name: str) -> None:
     """It may be an alias; the reply has the exact name."""
     options = {"max_tokens": 100} if name == "anthropic" else {}
     decider = getattr(providers, name).Decider(_client(name), "an-alias", options=options)
-    request = Input(
-        system_prompt="",
-        user_message="Hi",
-        history=(Message("user", "Hi"),),
-        tools=(),
-        tool_calls=(),
-        tool_results=(),
-        turn=1,
-    )
-
-    decision = asyncio.run(decider.decide(request))
+    decision = asyncio.run(decider.decide(REQUEST))
 
     assert (decision.reply, decision.request_model) == ("Hi.", "an-alias")
 
@@ -134,16 +133,7 @@ def test_a_bedrock_stream_has_its_request_id() -> None:
 
     async def last() -> str | Decision:
         decider = providers.bedrock.Decider(SimpleNamespace(converse_stream=converse_stream), "m")
-        request = Input(
-            system_prompt="",
-            user_message="Hi",
-            history=(Message("user", "Hi"),),
-            tools=(),
-            tool_calls=(),
-            tool_results=(),
-            turn=1,
-        )
-        *_, decision = [item async for item in decider.stream(request)]
+        *_, decision = [item async for item in decider.stream(REQUEST)]
         return decision
 
     decision = asyncio.run(last())
@@ -152,27 +142,19 @@ def test_a_bedrock_stream_has_its_request_id() -> None:
     assert (decision.reply, decision.response_id) == ("Hi.", "q-2")
 
 
-RECORDED = Path(__file__).parents[3] / "shared/data/provider_responses"
-
-
 @pytest.mark.corpus
 @pytest.mark.parametrize(
     ("recorded", "name"),
     [("openai", "openai_chat"), ("anthropic", "anthropic"), ("google-gemini", "gemini")],
 )
-def test_a_recorded_reply_names_its_model(recorded: str, name: str) -> None:
+def test_a_recorded_reply_names_its_model(
+    recorded: str, name: str, traffic: Callable[..., list[dict[str, Any]]]
+) -> None:
     """Every reply with choices, blocks or candidates has a model."""
-    path = RECORDED / f"{recorded}.jsonl"
-    if not path.exists():
-        pytest.skip(f"no recorded exchanges: {path.name}")
     adapter = getattr(providers, name)
-    keys = {"openai_chat": "choices", "anthropic": "content", "gemini": "candidates"}
-    bodies = [
-        body
-        for line in path.read_text().split("\n")
-        if line and isinstance(body := json.loads(line).get("response_json"), dict)
-        if body.get(keys[name])
-    ]
+    key = {"openai_chat": "choices", "anthropic": "content", "gemini": "candidates"}[name]
+    found = [exchange.get("response_json") for exchange in traffic(f"{recorded}.jsonl")]
+    bodies = [body for body in found if isinstance(body, dict) and body.get(key)]
 
     nameless = [body for body in bodies if not adapter.decode_response(body).response_model]
 

@@ -147,6 +147,7 @@ def is_accepted(adapter: Adapter, where: str, messages: Sequence[Message], **nam
             where, f"what encode_request() gives is accepted by validate(), which says {said}"
         )
     text = as_text(request)
+    # A request that differs each time is never found in a provider's cache.
     if as_text(adapter.encode_request(list(messages), **named)) != text:
         raise broken(where, "encode_request() gives the same for the same, but gave two requests")
     try:
