@@ -150,14 +150,17 @@ class ScriptedExecutor:
 
 async def _play(step: Any, given: object) -> Any:
     """Return the outcome of a step: call it, await it, and raise it if it is an exception."""
-    if callable(step) and not isinstance(step, type):
+    if callable(step) and not _is_exception(step):
         step = step(given)
         step = await step if inspect.isawaitable(step) else step
-    if isinstance(step, BaseException) or (
-        isinstance(step, type) and issubclass(step, BaseException)
-    ):
+    if _is_exception(step):
         raise step
     return step
+
+
+def _is_exception(step: object) -> bool:
+    is_class = isinstance(step, type) and issubclass(step, BaseException)
+    return is_class or isinstance(step, BaseException)
 
 
 def _as_decision(answer: Any) -> Decision:

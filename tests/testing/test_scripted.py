@@ -116,6 +116,7 @@ async def _wait_for_nothing(call: ToolCall) -> str:
         (ToolError("too big"), "Error: too big"),
         (ToolResult("other", "tool", "as it is"), "as it is"),
         (lambda call: call.arguments, "{}"),
+        (str, "ToolCall(id='c1', name='tool', arguments='{}')"),
         (_wait_for_nothing, "waited in c1"),
     ],
 )
