@@ -166,12 +166,8 @@ def _model_violations(turns: list[_Turn], model: str) -> Iterator[Violation]:
 
 def _current_turn(turns: list[_Turn]) -> int:
     """Return the index of the latest user content that has more than results."""
-    asked = [turn.position for turn in turns if turn.role != "model" and _asks(turn)]
-    return asked[-1] if asked else 0
-
-
-def _asks(turn: _Turn) -> bool:
-    return turn.results < len(turn.parts)
+    users = (turn for turn in reversed(turns) if turn.role != "model")
+    return next((turn.position for turn in users if turn.results < len(turn.parts)), 0)
 
 
 def _tool_violations(request: Any) -> Iterator[Violation]:

@@ -12,8 +12,6 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-import attrs
-
 from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.openai_responses._encoding import MAX_ID_CHARS as _MAX_ID_CHARS
 from agentic.providers.openai_responses._encoding import TOOL_NAMES
@@ -82,7 +80,7 @@ def validate(request: Mapping[str, Any], /) -> list[Violation]:
     if at(body, "store") is False and is_openais(model):
         found += _unsealed(items)
     if not elsewhere and not any(type_of(item) == "item_reference" for item in items):
-        found += _Pairs(items).check()
+        found += _unpaired(items)
         if "deepseek" in model.lower():
             found += _order(items)
     return sorted(found, key=_position)
@@ -144,36 +142,26 @@ def _unsealed(items: list[Any]) -> Iterator[Violation]:
             yield Violation("thinking", position, problem, _UNSEALED_SOURCE)
 
 
-@attrs.frozen
-class _Pairs:
-    """The calls in a request and the outputs that answer them."""
-
-    items: list[Any]
-
-    def check(self) -> Iterator[Violation]:
-        calls = {call.id for call in map(tool_call, self.items) if call}
-        # The provider answers these calls itself: their outputs are not the caller's.
-        on_server = {call_id_of(i) for i in self.items if type_of(i) in _ANSWERS} - calls - {""}
-        shells = shell_ids(self.items)
-        asked: set[str] = set()
-        answered = set()
-        for position, item in enumerate(self.items):
-            call_id = answered_id(item, shells)
-            if type_of(item) in _ANSWERS:
-                asked.add(call_id)
-            if item_role(item, on_server=on_server) == "tool" and call_id:
-                answered.add(call_id)
-                if call_id not in asked:
-                    problem = f"the output for {call_id!r} follows no call of that id"
-                    yield Violation("orphaned_result", position, problem, _ORPHAN_SOURCE)
-        yield from self._unanswered(answered)
-
-    def _unanswered(self, answered: set[str]) -> Iterator[Violation]:
-        for position, item in enumerate(self.items):
-            call = tool_call(item)
-            if call and call.id and call.id not in answered:
-                problem = f"the call {call.id!r} has no output"
-                yield Violation("unanswered_call", position, problem, _UNANSWERED_SOURCE)
+def _unpaired(items: list[Any]) -> Iterator[Violation]:
+    """Find outputs that follow no call, and calls that no output answers, wherever it is."""
+    calls = {call.id for call in map(tool_call, items) if call}
+    # The provider answers these calls itself: their outputs are not the caller's.
+    on_server = {call_id_of(item) for item in items if type_of(item) in _ANSWERS} - calls - {""}
+    shells = shell_ids(items)
+    asked, answered = set[str](), set[str]()
+    for position, item in enumerate(items):
+        call_id = answered_id(item, shells)
+        if type_of(item) in _ANSWERS:
+            asked.add(call_id)
+        if item_role(item, on_server=on_server) == "tool" and call_id:
+            answered.add(call_id)
+            if call_id not in asked:
+                problem = f"the output for {call_id!r} follows no call of that id"
+                yield Violation("orphaned_result", position, problem, _ORPHAN_SOURCE)
+    for position, call in enumerate(map(tool_call, items)):
+        if call and call.id and call.id not in answered:
+            problem = f"the call {call.id!r} has no output"
+            yield Violation("unanswered_call", position, problem, _UNANSWERED_SOURCE)
 
 
 def _order(items: list[Any]) -> Iterator[Violation]:
