@@ -152,7 +152,9 @@ async def _check_cancelling(decider: Decider, timeout_seconds: float) -> None:
         # Not wait_for(), which would wait for a task that ignores its cancellation.
         await asyncio.wait({task}, timeout=timeout_seconds)
         if not task.cancelled():
-            raise _broken("a cancelled request", "the cancellation passes, and in time")
+            problem = task.exception() if task.done() else None
+            promise = "the cancellation passes, and in time"
+            raise _broken("a cancelled request", promise) from problem
 
 
 def _broken(name: str, promise: str) -> AssertionError:

@@ -1,4 +1,5 @@
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 
 import pytest
@@ -103,6 +104,24 @@ def test_a_broken_decider_names_its_promise(broken: type[loop.Decider], promise:
     """The suite fails on every way of being broken, in words that name promise and request."""
     with pytest.raises(AssertionError, match=promise):
         testing.check_decider(broken)
+
+
+class _Confused(_Plain):
+    async def decide(self, request: loop.Input, /) -> loop.Decision:
+        try:
+            return await super().decide(request)
+        except asyncio.CancelledError:
+            raise ValueError("lost") from None
+
+
+def test_an_error_instead_of_a_cancellation_is_shown(caplog: pytest.LogCaptureFixture) -> None:
+    """As the cause, and not by asyncio as one that nobody looked at."""
+    with pytest.raises(AssertionError, match="the cancellation passes") as caught:
+        testing.check_decider(_Confused)
+
+    assert repr(caught.value.__cause__) == "ValueError('lost')"
+    gc.collect()
+    assert caplog.messages == []
 
 
 def test_an_endless_decider_is_not_awaited() -> None:
