@@ -72,6 +72,14 @@ def test_ids_that_repeat_are_made_to_differ() -> None:
     check(acme, responses=[{"parts": parts, "ended": "needs_tools", "spent": {}}])
 
 
+def test_a_stop_word_may_be_repeated() -> None:
+    """OpenRouter adds that of the server behind it, as `native_finish_reason`."""
+    calling = {**wire.CALLING, "native": wire.CALLING["ended"]}
+    cut_off = {**wire.CUT_OFF, "native": wire.CUT_OFF["ended"]}
+
+    check(acme, responses=[calling, cut_off], streams=[])
+
+
 def test_a_continued_request_is_not_cut() -> None:
     """It goes on from a state elsewhere, so that by itself it is no whole conversation."""
     call = {"use": "read_file", "ref": "use_1", "with": {}}

@@ -95,7 +95,10 @@ def check_stop_words(adapter: Adapter, replies: Sequence[tuple[str, Any]]) -> No
         places = _places(data, decision.stop_word)
         for elsewhere, word in cut_off:
             if decision.tool_calls and places and places[-1] in elsewhere:
-                cut = replaced(data, places[-1], word)
+                cut = data
+                # A gateway may repeat the word of the server behind it.
+                for place in set(places) & set(elsewhere):
+                    cut = replaced(cut, place, word)
                 if ask(where, adapter.stop_reason, cut) is not StopReason.MAX_TOKENS:
                     promise = f"a reply with calls that stopped with {word!r} was cut off"
                     raise broken(where, f"{promise}: MAX_TOKENS, not TOOL")
