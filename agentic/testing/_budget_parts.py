@@ -193,7 +193,9 @@ def _check(name: str, compact: _Compact, messages: list[Message], seconds: float
             return
         raise _broken(name, f"the answer says something, but is a refusal: {problem}") from problem
     except Exception as problem:
-        raise _broken(name, f"it answers within {seconds} s, but raised {problem!r}") from problem
+        raise _broken(
+            name, f"it answers within {seconds} s, but raised {problem!r:.200}"
+        ) from problem
     if not isinstance(answer, str):
         raise _broken(name, f"it answers with a text, but gave {reprlib.repr(answer)}")
     if isinstance(answer, SummaryText):
