@@ -1,6 +1,7 @@
 """The promises of a budget's two parts, a counter and a compactor, as one check for each."""
 
 import asyncio
+import functools
 import inspect
 import reprlib
 import threading
@@ -20,9 +21,13 @@ from agentic.messages import (
     ToolError,
     ToolResult,
 )
+from agentic.testing._promises import broken
 from agentic.tokens import Counter
 
 __all__ = ["check_compactor", "check_counter"]
+
+_broken_count = functools.partial(broken, "Counter")
+_broken = functools.partial(broken, "Compactor")
 
 _LINE = "def parse(text): return text.strip()\n"
 _MEGABYTE = 1 << 20
@@ -146,10 +151,6 @@ def _ask_counter(counter: Counter, text: str, answers: list[Any]) -> None:
         answers.append(problem)
 
 
-def _broken_count(name: str, promise: str) -> AssertionError:
-    return AssertionError(f"A promise of Counter is broken on {name}: {promise}.")
-
-
 def check_compactor(factory: Callable[[], Compactor], *, timeout_seconds: float = 60.0) -> None:
     """Check a compactor's promises, and those of `GuidedCompactor` if it has `compact_with`.
 
@@ -220,7 +221,3 @@ async def _ask(compact: _Compact, given: list[Message], seconds: float) -> objec
         raise TypeError(f"{reprlib.repr(answer)} cannot be awaited")
     async with asyncio.timeout(seconds):
         return await answer
-
-
-def _broken(name: str, promise: str) -> AssertionError:
-    return AssertionError(f"a promise of Compactor is broken on {name}: {promise}")

@@ -16,9 +16,12 @@ from agentic.messages import (
     ToolError,
     ToolResult,
 )
+from agentic.testing._promises import broken
 from agentic.tools import ToolDefinition
 
 __all__ = ["check_decider"]
+
+_broken = functools.partial(broken, "Decider")
 
 _READ = ToolDefinition(
     "read",
@@ -155,7 +158,3 @@ async def _check_cancelling(decider: Decider, timeout_seconds: float) -> None:
             problem = task.exception() if task.done() else None
             promise = "the cancellation passes, and in time"
             raise _broken("a cancelled request", promise) from problem
-
-
-def _broken(name: str, promise: str) -> AssertionError:
-    return AssertionError(f"A promise of Decider is broken on {name}: {promise}.")

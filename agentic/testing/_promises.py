@@ -1,4 +1,4 @@
-"""What the checks of stores and of places with sessions share: a conversation, comparisons."""
+"""What several checks share: a conversation, comparisons, the form of a failure."""
 
 import json
 import reprlib
@@ -30,6 +30,7 @@ __all__ = [
     "TALK",
     "Promise",
     "append_all",
+    "broken",
     "describe",
     "expect",
     "expect_equal",
@@ -101,6 +102,11 @@ async def expect_refusal(error: type[Exception], step: Awaitable[object], what: 
 def describe(problem: Exception) -> str:
     """Return what went wrong in a check, as a sentence."""
     return str(problem) if isinstance(problem, AssertionError) else f"It raised {problem!r}."
+
+
+def broken(role: str, where: str, promise: str) -> AssertionError:
+    """Return an error that says which promise of a role is broken, and on what input."""
+    return AssertionError(f"A promise of {role} is broken on {where}: {promise}.")
 
 
 def expect_equal(found: object, expected: object, where: str = "") -> None:

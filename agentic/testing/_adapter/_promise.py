@@ -1,5 +1,6 @@
 """The protocol of an adapter, how its functions are called, and how failures are reported."""
 
+import functools
 import json
 import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -8,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from agentic.loop import Decision
 from agentic.messages import Message
+from agentic.testing import _promises
 from agentic.tools import ToolDefinition
 from agentic.usage import StopReason, StopWords, Usage
 
@@ -24,6 +26,7 @@ __all__ = [
     "shows",
 ]
 _T = TypeVar("_T")
+broken = functools.partial(_promises.broken, "Adapter")
 MARK = "put in by check_adapter"
 """A text that does not occur in any example."""
 
@@ -112,11 +115,6 @@ class Adapter(Protocol):
     def validate(self, request: Mapping[str, Any], /) -> Sequence[object]:
         """Return why the provider would refuse a request's structure; empty if it would not."""
         ...
-
-
-def broken(where: str, promise: str) -> AssertionError:
-    """Return an error that says which promise is broken, and for what input."""
-    return AssertionError(f"A promise of Adapter is broken on {where}: {promise}.")
 
 
 def ask(where: str, function: Callable[..., _T], *given: Any, **named: Any) -> _T:
