@@ -41,9 +41,11 @@ __all__ = [
     "Kind",
     "count_summarized",
     "decode",
+    "dump_line",
     "encode_message",
     "encode_view",
     "hash_key",
+    "parse_line",
     "read_key",
 ]
 
@@ -127,11 +129,31 @@ def decode(line: bytes, session: str, offset: int = 0) -> Entry | None:
     if not line.strip():
         return None
     try:
-        return _read(json.loads(line.decode("utf-8", "surrogatepass")))
+        return _read(parse_line(line))
     except _UnknownError as unknown:
         raise HistoryTooNew(session, offset, str(unknown)) from unknown
     except (ValueError, RecursionError) as problem:
         raise HistoryCorrupt(session, offset, str(problem)) from problem
+
+
+def parse_line(line: bytes) -> Any:
+    """Return the JSON data in a line.
+
+    Raises:
+        RecursionError: it is nested too deeply, for which the json module has no error of its own.
+        ValueError: it is not JSON in UTF-8.
+    """
+    return json.loads(line.decode("utf-8", "surrogatepass"))
+
+
+def dump_line(plain: dict[str, Any]) -> bytes:
+    """Return JSON data as a line, without the newline.
+
+    Raises:
+        RecursionError, TypeError, ValueError: it is not JSON data.
+    """
+    text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "surrogatepass")
 
 
 def count_summarized(messages: Sequence[Message]) -> int | None:
@@ -166,8 +188,7 @@ def read_key(line: bytes) -> str | None:
     if _KEY not in line:
         return None
     try:
-        plain = json.loads(line.decode("utf-8", "surrogatepass"))
-    # The json module has no error of its own for a line that is nested too deeply.
+        plain = parse_line(line)
     except (ValueError, RecursionError):
         return None
     is_message = isinstance(plain, dict) and plain.get("type") == "message"
@@ -189,7 +210,7 @@ def _readable(message: Message) -> dict[str, Any]:
 def _encode(entry: dict[str, Any]) -> bytes:
     try:
         # The version comes first, so that even a torn entry is recognized by how it begins.
-        text = json.dumps({"v": _VERSION, **entry}, ensure_ascii=False, separators=(",", ":"))
+        return dump_line({"v": _VERSION, **entry}) + b"\n"
     except (TypeError, ValueError, RecursionError) as problem:
         raise ConfigError(
             "message",
@@ -197,7 +218,6 @@ def _encode(entry: dict[str, Any]) -> bytes:
             "messages whose native payload and extra fields are JSON data",
             f"convert what is not JSON ({problem})",
         ) from problem
-    return text.encode("utf-8", "surrogatepass") + b"\n"
 
 
 class _UnknownError(ValueError):

@@ -7,7 +7,6 @@ that a store that reads only messages skips it:
     {"v":1,"type":"output","optional":true,"ref":"out-...","text":"..."}
 """
 
-import json
 from collections.abc import AsyncIterable, AsyncIterator, Iterable
 from datetime import datetime
 from typing import Any, TypeAlias
@@ -15,7 +14,7 @@ from typing import Any, TypeAlias
 import attrs
 
 from agentic.errors import ConfigError, HistoryCorrupt
-from agentic.history._entries import Entry, decode
+from agentic.history._entries import Entry, decode, dump_line, parse_line
 from agentic.history._outputs import check_ref, decode_output, encode_output, read_output
 from agentic.history._rows import NEW, State
 from agentic.history._validate import check_title, in_utc
@@ -56,23 +55,17 @@ class Exported:
     """The encoded outputs, by reference."""
     created_at: datetime | None = None
     """When the first message was said; None if it has no timestamp."""
-    _states: list[State] = attrs.field(factory=lambda: [NEW])
-
-    @property
-    def state(self) -> State:
-        """The state of the session at the end."""
-        return self._states[-1]
 
     def take(self, text: bytes, entry: Entry | None) -> None:
         """Add an entry; None stands for one that this version skips."""
         if entry and not self.entries and entry.messages:
             said = entry.messages[0].timestamp
             self.created_at = in_utc(said) if said else None
-        # Every state is kept, because a restore leads back to the one before its replace.
-        undone = self._states[self.state.standing - 1] if self.state.standing else None
-        self._states.append(self.state.follow(entry, undone))
+        state = self.entries[-1].state if self.entries else NEW
+        # A restore leads back to the state before its replace, which is that of the entry before.
+        undone = self.entries[state.standing - 2].state if state.standing > 1 else NEW
         kind, key = (entry.kind, entry.key) if entry else ("optional", None)
-        self.entries.append(ExportedEntry(kind, text, self.state, key))
+        self.entries.append(ExportedEntry(kind, text, state.follow(entry, undone), key))
 
 
 def encode_title_line(title: str) -> bytes:
@@ -122,8 +115,7 @@ def _read(found: Exported, line: bytes, name: str, offset: int) -> None:
 
 
 def _read_optional(found: Exported, text: bytes) -> None:
-    plain = json.loads(text.decode("utf-8", "surrogatepass"))
-    match plain:
+    match parse_line(text):
         case {"v": 1, "type": "title", "title": title}:
             found.title = check_title(title)
         case {"v": 1, "type": "output", "ref": ref, "text": output}:
@@ -146,5 +138,4 @@ async def _each(lines: Lines) -> AsyncIterator[bytes]:
 
 
 def _encode(plain: dict[str, Any]) -> bytes:
-    text = json.dumps({"v": 1, **plain}, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "surrogatepass") + b"\n"
+    return dump_line({"v": 1, **plain}) + b"\n"

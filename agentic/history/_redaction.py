@@ -24,8 +24,9 @@ import attrs
 
 from agentic._validate import must_be
 from agentic.errors import ConfigError, HistoryCorrupt, MessageNotFound
-from agentic.history._entries import decode
+from agentic.history._entries import decode, dump_line, parse_line
 from agentic.history._outputs import REF
+from agentic.history._replace import as_key
 from agentic.history._validate import is_title
 from agentic.messages import ToolCall, ToolError, ToolResult, from_plain, to_plain
 
@@ -119,7 +120,7 @@ class RedactionRequest:
         """Return the entry that records the redaction, without a newline."""
         done = {"message": self.message_id, "by": self.by, "at": self.at.isoformat()}
         plain = {"v": 1, "type": "redact", "optional": True, **done, "outputs": [*outputs]}
-        return _dump(plain).encode("utf-8", "surrogatepass")
+        return dump_line(plain)
 
 
 @attrs.frozen
@@ -197,7 +198,7 @@ class _EntryLine:
     @classmethod
     def read(cls, line: bytes, session: str) -> Self:
         entry = decode(line, session)
-        plain = json.loads(line.decode("utf-8", "surrogatepass")) if line.strip() else {}
+        plain = parse_line(line) if line.strip() else {}
         return cls(line, plain, entry.kind if entry else "")
 
     @property
@@ -261,7 +262,7 @@ def _find(
 
 def _key(message: Plain) -> str:
     """Return equal texts for equal messages, however their JSON is written."""
-    return json.dumps(to_plain(from_plain(message)), sort_keys=True, ensure_ascii=False)
+    return as_key(from_plain(message))
 
 
 def _empty(plain: Plain, replacement: str) -> Plain:
@@ -293,7 +294,7 @@ def _empty(plain: Plain, replacement: str) -> Plain:
 
 
 def _dump(plain: Plain) -> str:
-    return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    return dump_line(plain).decode("utf-8", "surrogatepass")
 
 
 @attrs.frozen

@@ -23,6 +23,7 @@ __all__ = [
     "Known",
     "Placed",
     "StoredView",
+    "as_key",
     "begins_with",
     "compare",
     "counts_replaced",
@@ -339,18 +340,19 @@ def compare(before: Sequence[Message], after: Sequence[Message]) -> Diff:
 
 
 def _missing(these: Sequence[Message], others: Sequence[Message]) -> Sequence[Message]:
-    return [*_newest_missing(these, Counter(map(_key, others)))][::-1]
+    return [*_newest_missing(these, Counter(map(as_key, others)))][::-1]
 
 
 def _newest_missing(these: Sequence[Message], left: Counter[str]) -> Iterator[Message]:
     for message in reversed(these):
-        key = _key(message)
+        key = as_key(message)
         if left[key]:
             left[key] -= 1
         else:
             yield message
 
 
-def _key(message: Message) -> str:
+def as_key(message: Message) -> str:
+    """Return a text that only equal messages have."""
     # as text, because a payload may not be hashable, and NaN equals nothing
     return json.dumps(to_plain(message), sort_keys=True, ensure_ascii=False)

@@ -9,7 +9,6 @@ editor or another program wrote it, is decoded. Damaged lines are skipped there,
 should not fail.
 """
 
-import json
 import os
 from collections.abc import Iterator
 from datetime import datetime
@@ -18,7 +17,15 @@ from typing import BinaryIO
 import attrs
 
 from agentic.errors import HistoryCorrupt
-from agentic.history._entries import BEGINNING, REDACTION, Entry, count_summarized, decode, read_key
+from agentic.history._entries import (
+    BEGINNING,
+    REDACTION,
+    Entry,
+    count_summarized,
+    decode,
+    parse_line,
+    read_key,
+)
 from agentic.history._replace import Diff, StoredView, compare
 from agentic.messages import Message
 
@@ -293,7 +300,7 @@ def _is_entry(line: bytes) -> bool:
     if line.startswith(_MESSAGE):
         return True
     try:
-        plain = json.loads(line.decode("utf-8", "surrogatepass"))
+        plain = parse_line(line)
     except (ValueError, RecursionError):
         return False
     return isinstance(plain, dict) and type(plain.get("v")) is int and "type" in plain
