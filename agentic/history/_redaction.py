@@ -44,7 +44,9 @@ _NAMES = frozenset(
 """Fields of a message whose strings are not text. In the arguments of a call, every string is."""
 _LINE_CHARACTERS = 8
 """A shorter line, such as `else:`, reveals nothing and occurs everywhere."""
-_WORD = re.compile(r"[\w.+%$!~^-]{6,}")
+_PART_CHARACTERS = 6
+"""The least that a long word has."""
+_WORD = re.compile(rf"[\w.+%$!~^-]{{{_PART_CHARACTERS},}}")
 # A summary quotes a key without the full stop that follows it.
 _EDGES = ".!~^+-_"
 
@@ -305,6 +307,8 @@ class Quotations:
     """Whole lines, without surrounding white space."""
     _words: str
     """Long words that occur only there, one per line."""
+    _parts: frozenset[str]
+    """Every part of these words that has `_PART_CHARACTERS`."""
     _elsewhere: frozenset[str]
 
     @classmethod
@@ -315,9 +319,11 @@ class Quotations:
         frozenset({'the key is sk-12345.'})
         """
         (lines, words), (other_lines, other_words) = _read(these), _read(others)
+        own = words - other_words
+        parts = frozenset(part for word in own for part in _parts(word))
         # A text, not a set: a part of such a word is a quotation, too.
-        own = "\n".join(sorted(words - other_words))
-        return cls(frozenset(lines - other_lines), own, frozenset(other_words))
+        text = "\n".join(sorted(own))
+        return cls(frozenset(lines - other_lines), text, parts, frozenset(other_words))
 
     def are_in(self, text: str) -> bool:
         """Return whether a text quotes a whole line."""
@@ -331,15 +337,25 @@ class Quotations:
         "They said that the key was '[key]'."
         """
         # Whole lines first: their words would otherwise be replaced one by one.
-        for line in {each.strip() for each in text.split("\n")} & self.lines:
-            text = text.replace(line, instead)
-        return _WORD.sub(lambda word: self._hide_word(word[0], instead), text)
+        lines = (
+            line.replace(core, instead) if (core := line.strip()) in self.lines else line
+            for line in text.split("\n")
+        )
+        return _WORD.sub(lambda word: self._hide_word(word[0], instead), "\n".join(lines))
 
     def _hide_word(self, word: str, instead: str) -> str:
         core = word.strip(_EDGES)
-        if not core or core in self._elsewhere or core not in self._words:
+        if not core or core in self._elsewhere or not self._is_quoted(core):
             return word
         return word.replace(core, instead)
+
+    def _is_quoted(self, core: str) -> bool:
+        # The parts first: to search the words of a long message takes a millisecond each time.
+        return self._parts.issuperset(_parts(core)) and core in self._words
+
+
+def _parts(word: str) -> Iterator[str]:
+    return (word[at : at + _PART_CHARACTERS] for at in range(len(word) - _PART_CHARACTERS + 1))
 
 
 def _strings(plain: Any, name: str = "", names: frozenset[str] = _NAMES) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,36 @@ def test_a_message_that_quotes_loses_its_native_payload(content: str) -> None:
 
     assert found.native is None
     assert KEY not in found.content
+
+
+def _redact_text(leak: str, view: str) -> str:
+    async def run() -> str:
+        store = MemoryStore()
+        await store.append(Message("user", leak))
+        await store.replace([Message("system", view)])
+        await store.redact(0, MARK)
+        return (await store.load())[0].content
+
+    return asyncio.run(run())
+
+
+def test_lines_that_begin_alike_are_removed() -> None:
+    """A line that is the beginning of another leaves no rest of it, in whatever order."""
+    lines = [f"box no {number}:{rest}" for number in range(10, 30) for rest in ("", " by the oak")]
+
+    assert _redact_text("\n".join(lines), "\n".join(lines)) == "\n".join([MARK] * 40)
+
+
+def test_time_grows_with_the_text() -> None:
+    """A megabyte is redacted as long as it takes to read, not once for each word of a summary."""
+    leak = " ".join(f"{number * 7919:010x}" for number in range(80_000))
+    told = " ".join(f"{number * 104_729:010x}g" for number in range(20_000))
+    begun = time.process_time()
+
+    found = _redact_text(leak, f"{told} {leak[:10]}")
+
+    assert time.process_time() - begun < 3
+    assert found == f"{told} {MARK}"
 
 
 def test_what_other_messages_say_too_is_no_quotation() -> None:
