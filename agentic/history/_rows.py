@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import attrs
 
-from agentic.errors import HistoryCorrupt, NothingToRestore
+from agentic.errors import HistoryConflict, HistoryCorrupt, NothingToRestore
 from agentic.history._entries import REDACTION, Entry, count_summarized, decode, hash_key
 from agentic.history._redaction import RedactionRequest, redact_lines
 from agentic.history._replace import (
@@ -28,7 +28,7 @@ from agentic.history._replace import (
 )
 from agentic.messages import Message
 
-__all__ = ["NEW", "NOWHERE", "Query", "Question", "SessionRows", "State"]
+__all__ = ["NEW", "NOWHERE", "Query", "Question", "SessionRows", "State", "is_leased"]
 
 T = TypeVar("T")
 NOWHERE = (0, 0)
@@ -286,6 +286,13 @@ class SessionRows:
     def _read(self, condition: str, *values: int) -> Question[Placed]:
         found = yield Query(f"{_TEXTS} {condition}", (self.session, *values), is_long=True)
         return _decode_rows(found, self.name)
+
+
+def is_leased(name: str, owner: str) -> HistoryConflict:
+    """Return the error for a session that another owner has leased."""
+    return HistoryConflict(
+        name, f"is leased by {owner!r}: wait until it is released or has expired"
+    )
 
 
 def _decode_rows(rows: Iterable[tuple[int, bytes]], name: str) -> Placed:

@@ -17,23 +17,19 @@ import attrs
 
 from agentic.errors import HistoryConflict
 from agentic.history._protocols import Lease
+from agentic.history._rows import is_leased
 from agentic.history.postgres._database import lock_session
-from agentic.history.postgres._server import Connection
+from agentic.history.postgres._server import SYNCHRONOUS, Connection
 
 __all__ = ["HELD", "Fence", "acquire", "refuse_leased", "release", "renew"]
 
-_COMMIT = """
-    SELECT set_config('synchronous_commit', CASE
-            WHEN NOT %s THEN 'off'
-            WHEN current_setting('synchronous_commit') = 'off' THEN 'on'
-            ELSE current_setting('synchronous_commit') END, true)
-"""
+_COMMIT = f"SELECT set_config('synchronous_commit', {SYNCHRONOUS}, true)"
 # clock_timestamp(), not now(): that is the start of the transaction, which may have waited since.
 _IN_FORCE = """
     FROM agentic.leases
     WHERE session = %s AND epoch = %s AND expires_at > clock_timestamp() FOR SHARE
 """
-HELD = _COMMIT + _IN_FORCE
+HELD = f"{_COMMIT} {_IN_FORCE}"
 """One row if the lease is in force; it also sets for this transaction what a direct connection
 sets once."""
 # A client that is stopped between two statements must not hold the row for longer than its lease.
@@ -181,8 +177,7 @@ async def refuse_leased(connection: Connection, session_id: str, name: str) -> N
     """
     row = await (await connection.execute(_FIND, [session_id])).fetchone()
     if row is not None:
-        problem = f"is leased by {row[0]!r}: wait until it is released or has expired"
-        raise HistoryConflict(name, problem)
+        raise is_leased(name, row[0])
 
 
 def _lost(lease: Lease | None, name: str) -> HistoryConflict:

@@ -21,6 +21,7 @@ from psycopg.rows import TupleRow
 from agentic.errors import ConfigError, HistoryNotWritten, HistoryUnavailable
 
 __all__ = [
+    "SYNCHRONOUS",
     "Connection",
     "check_dsn",
     "connect",
@@ -92,15 +93,18 @@ _DEFAULTS: dict[str, str | int] = {
     "tcp_user_timeout": 30_000,  # milliseconds
 }
 """Defaults that the connection string may override."""
-_SETTINGS = """
+SYNCHRONOUS = """
+    CASE WHEN NOT %s THEN 'off'
+        WHEN current_setting('synchronous_commit') = 'off' THEN 'on'
+        ELSE current_setting('synchronous_commit') END
+"""
+"""The value of `synchronous_commit`, given whether a commit must survive a crash of the server."""
+_SETTINGS = f"""
     SELECT set_config('tcp_keepalives_idle', '15', false),
         set_config('tcp_keepalives_interval', '5', false),
         set_config('tcp_keepalives_count', '3', false),
         set_config('default_transaction_isolation', 'read committed', false),
-        set_config('synchronous_commit', CASE
-            WHEN NOT %s THEN 'off'
-            WHEN current_setting('synchronous_commit') = 'off' THEN 'on'
-            ELSE current_setting('synchronous_commit') END, false),
+        set_config('synchronous_commit', {SYNCHRONOUS}, false),
         set_config('statement_timeout', CASE
             WHEN current_setting('statement_timeout') = '0' THEN %s
             ELSE current_setting('statement_timeout') END, false)
@@ -191,7 +195,7 @@ async def connect(dsn: str, *, fsync: bool, pooled: bool) -> Connection:
         return connection
     try:
         milliseconds = f"{STATEMENT_SECONDS * 1000:.0f}"
-        await connection.execute(_SETTINGS, [fsync, milliseconds])
+        await connection.execute(_SETTINGS.encode(), [fsync, milliseconds])
         row = await (await connection.execute(_LIMIT)).fetchone()
         if row and row[0] > STATEMENT_SECONDS:  # a longer limit was set, so wait longer, too
             connection.patience_seconds = 2.0 * row[0]

@@ -15,7 +15,7 @@ import attrs
 from agentic.errors import HistoryConflict
 from agentic.history._entries import hash_key
 from agentic.history._protocols import Lease
-from agentic.history._rows import Question, SessionRows, State
+from agentic.history._rows import Question, SessionRows, State, is_leased
 from agentic.history._validate import from_timestamp
 
 __all__ = ["SqliteRows", "acquire", "check", "refuse_leased", "release", "renew"]
@@ -142,5 +142,4 @@ def refuse_leased(
     """
     row = connection.execute(_FIND, (session_id, time.time())).fetchone()
     if row is not None and row[0] != owner:
-        problem = f"is leased by {row[0]!r}: wait until it is released or has expired"
-        raise HistoryConflict(name, problem)
+        raise is_leased(name, row[0])
