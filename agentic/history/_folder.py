@@ -9,7 +9,6 @@ import re
 import shutil
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
 
 import attrs
 
@@ -96,7 +95,8 @@ class JsonlSessions(BaseSessions):
         path = self._find(session_id)
         title, outputs = self._title(path), Outputs(path, self.fsync)
         with path.open("rb") as file:
-            left = await asyncio.to_thread(_rewind, file)
+            left = await asyncio.to_thread(find_end, file)
+            file.seek(0)
             while left > 0:
                 for line in await asyncio.to_thread(file.readlines, min(left, _BATCH_BYTES)):
                     # readlines() stops only past its hint: it may return what was appended since.
@@ -242,13 +242,6 @@ class JsonlSessions(BaseSessions):
     def _clear(self, path: Path) -> None:
         self._set_title(path, "")
         shutil.rmtree(Outputs(path, self.fsync).folder, ignore_errors=True)
-
-
-def _rewind(file: BinaryIO) -> int:
-    """Return where the last complete line ends, and seek to the start of the file."""
-    end = find_end(file)
-    file.seek(0)
-    return end
 
 
 def _remove(path: Path) -> None:

@@ -345,13 +345,11 @@ class Quotations:
 
     def _hide_word(self, word: str, instead: str) -> str:
         core = word.strip(_EDGES)
-        if not core or core in self._elsewhere or not self._is_quoted(core):
+        if not core or core in self._elsewhere:
             return word
-        return word.replace(core, instead)
-
-    def _is_quoted(self, core: str) -> bool:
         # The parts first: to search the words of a long message takes a millisecond each time.
-        return self._parts.issuperset(_parts(core)) and core in self._words
+        is_quoted = self._parts.issuperset(_parts(core)) and core in self._words
+        return word.replace(core, instead) if is_quoted else word
 
 
 def _parts(word: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ positions. All messages of an entry share its position.
 import inspect
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import attrs
@@ -340,16 +340,15 @@ def compare(before: Sequence[Message], after: Sequence[Message]) -> Diff:
 
 
 def _missing(these: Sequence[Message], others: Sequence[Message]) -> Sequence[Message]:
-    return [*_newest_missing(these, Counter(map(as_key, others)))][::-1]
-
-
-def _newest_missing(these: Sequence[Message], left: Counter[str]) -> Iterator[Message]:
+    left = Counter(map(as_key, others))
+    missing = []
     for message in reversed(these):
         key = as_key(message)
         if left[key]:
             left[key] -= 1
         else:
-            yield message
+            missing.append(message)
+    return missing[::-1]
 
 
 def as_key(message: Message) -> str:
