@@ -8,7 +8,7 @@ import attrs
 
 from agentic.bridges.dbos._lease import LeaseLost
 from agentic.bridges.dbos._steps import DbosSteps
-from agentic.bridges.dbos._writer import SessionWriter
+from agentic.bridges.dbos._stores import SessionWriter
 from agentic.messages import Message, to_plain
 
 __all__ = ["RunLog"]

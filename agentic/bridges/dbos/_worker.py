@@ -20,12 +20,10 @@ from agentic._lazy import asyncio
 from agentic.bridges.dbos._lease import LeaseLost, WorkerLease
 from agentic.bridges.dbos._log import RunLog
 from agentic.bridges.dbos._prune import requeue_orphans
-from agentic.bridges.dbos._run import RunAttempt
+from agentic.bridges.dbos._run import RunAttempt, Trial
 from agentic.bridges.dbos._steps import DbosSteps
-from agentic.bridges.dbos._stores import OpenStores
+from agentic.bridges.dbos._stores import OpenStores, SessionWriter
 from agentic.bridges.dbos._tables import Tables, insist
-from agentic.bridges.dbos._trial import Trial
-from agentic.bridges.dbos._writer import SessionWriter
 from agentic.errors import ConfigError, HistoryUnavailable
 from agentic.history import LeasedSessions
 from agentic.loop import Runner
