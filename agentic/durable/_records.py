@@ -103,10 +103,12 @@ def encode_error(error: Exception) -> dict[str, Any]:
     >>> encode_error(ContextOverflow("gpt-4.1", 130_000, 128_000))["error"]["fields"]
     {'model': 'gpt-4.1', 'sent': 130000, 'window': 128000}
     """
-    kind = type(error).__name__
-    if isinstance(error, AgenticError) and type(error) in _ERRORS.values():
-        return {"error": {"kind": kind, "fields": attrs.asdict(error)}}
-    return {"error": {"kind": kind, "problem": str(error)}}
+    # An adapter's own kind of a known error counts as that: a Runner compacts after any overflow.
+    for known in _ERRORS.values():
+        if isinstance(error, known):
+            fields = {each.name: getattr(error, each.name) for each in attrs.fields(known)}
+            return {"error": {"kind": known.__name__, "fields": fields}}
+    return {"error": {"kind": type(error).__name__, "problem": str(error)}}
 
 
 def _error(given: Mapping[str, Any], step: str) -> AgenticError | OutOfTime:

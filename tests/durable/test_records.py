@@ -98,6 +98,28 @@ def test_provider_error_is_raised_again(engine: Callable[..., Any], error: Excep
         assert attrs.asdict(caught.value) == attrs.asdict(error)
 
 
+class _Overflow(ContextOverflow):
+    """As an adapter may have it, with what else its provider said."""
+
+    def __init__(self) -> None:
+        super().__init__("m", 130, 128)
+        self.request_id = object()
+
+
+def test_error_of_an_adapter_is_acted_on(engine: Callable[..., Any]) -> None:
+    """A Runner compacts after any overflow, also one that was recorded."""
+
+    class Failing:
+        async def decide(self, request: Input, /) -> Decision:
+            raise _Overflow
+
+    whole = engine()
+    for _ in range(2):
+        decider = Durable(whole.attempt(), _NOON).decider(Failing())
+        with pytest.raises(ContextOverflow, match="'m' accepts 128 tokens"):
+            asyncio.run(decider.decide(_input()))
+
+
 def test_other_error_keeps_its_text(engine: Callable[..., Any]) -> None:
     """A mistake in the decider's code ends the run in every attempt alike."""
 
