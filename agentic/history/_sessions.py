@@ -13,7 +13,7 @@ __all__ = ["BaseSessions", "LeasedBase", "already_exists"]
 
 
 class BaseSessions(abc.ABC):
-    """A place with sessions in files or in a database."""
+    """A place with many sessions: a folder or a database."""
 
     __slots__ = ()
 
@@ -39,7 +39,7 @@ class BaseSessions(abc.ABC):
     async def delete(self, session_id: str) -> None:
         """Remove a session with its outputs, its title, and the incomplete lines of killed writers.
 
-        In a database of files, the content is overwritten.
+        In a SQLite database, its content is overwritten.
 
         Raises:
             ConfigError: the session id is invalid.
@@ -78,7 +78,7 @@ class BaseSessions(abc.ABC):
         Raises:
             ConfigError: the session id is invalid.
             HistoryCorrupt: the file is not a database of sessions, or an output was changed since
-                it was stored. The lines before it were yielded.
+                it was stored; the lines before it were yielded.
             HistoryUnavailable: the server cannot be reached, or refuses the request.
             OSError: the file exists but cannot be opened.
             SessionNotFound: there is no such session.

@@ -24,8 +24,8 @@ T = TypeVar("T")
 class BaseStore(abc.ABC):
     """An archive with keyed appends, outputs and redactions.
 
-    A store in memory raises only what a caller's mistake leads to. What else is raised depends on
-    the medium: HistoryNotWritten and OSError, or for a server HistoryUnavailable.
+    Which of the errors can occur depends on the medium: OSError means a file that cannot be read,
+    HistoryUnavailable a server, and MemoryStore raises only what a caller's mistake leads to.
     """
 
     __slots__ = ()
@@ -41,7 +41,7 @@ class BaseStore(abc.ABC):
             ConfigError: `message` is not a Message, or is not JSON data, or the key is invalid.
             HistoryConflict: another store is writing this session, or the message with this key
                 says something else.
-            HistoryCorrupt: the file is no session, or is not a database of sessions.
+            HistoryCorrupt: the file is neither a session nor a database of sessions.
             HistoryNotWritten: the message is not stored; the session is unchanged.
             HistoryUnavailable: the connection was lost, and it is unknown whether the message is
                 stored. If it is appended again, it is stored once.
@@ -75,7 +75,7 @@ class BaseStore(abc.ABC):
                 store has written to it since this one loaded it, and the new view would hide what
                 it does not know. With `replaces`: the history was replaced since it was loaded. In
                 both cases: a message was redacted since.
-            HistoryCorrupt: the file is no session, or is not a database of sessions.
+            HistoryCorrupt: the file is neither a session nor a database of sessions.
             HistoryNotWritten: nothing is stored; the session is unchanged.
             HistoryUnavailable: as for `append`. If it is called again with the same messages, they
                 are stored once, whatever has arrived meanwhile.
@@ -153,8 +153,8 @@ class BaseStore(abc.ABC):
     ) -> None:
         """Permanently replace the text of a message in the archive, in every view and in outputs.
 
-        A file is rewritten, and so is a whole database of files or tables. Copies in a server's
-        log, in replicas and in backups are not changed.
+        The session's file is rewritten, or the tables of all sessions in its database. Copies in a
+        server's log, in replicas and in backups are not changed.
 
         Raises:
             ConfigError: an argument is invalid.
@@ -187,7 +187,7 @@ class BaseStore(abc.ABC):
 
     @abc.abstractmethod
     async def _exists(self) -> bool:
-        """Return whether there may be a session to change."""
+        """Return whether there is a session to change, or may be."""
 
     @abc.abstractmethod
     async def _append(self, message: Message, key: str | None) -> None: ...
