@@ -1,17 +1,25 @@
 """What rooms share: the protocols of a store, an executor and a compactor, and why one compacts.
 
-Each is declared here once and is public in the room that it belongs to, so that a room can use it
-without importing that room.
+Each is declared here once and is public in the room that it belongs to, so that a room can use a
+protocol without importing that room. `for_conversation` is the only user of one optional method.
 """
 
 import enum
 from collections.abc import Awaitable, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from agentic._tool_definition import ToolDefinition
 from agentic.messages import Message, ToolCall, ToolResult
 
-__all__ = ["CompactionReason", "Compactor", "Executor", "GuidedCompactor", "Rewriter", "Store"]
+__all__ = [
+    "CompactionReason",
+    "Compactor",
+    "Executor",
+    "GuidedCompactor",
+    "Rewriter",
+    "Store",
+    "for_conversation",
+]
 
 
 class CompactionReason(enum.StrEnum):
@@ -99,3 +107,14 @@ class Rewriter(Store, Protocol):
         Results that `load` made up are not stored, so that a real one can still replace them.
         """
         ...
+
+
+def for_conversation(part: Any, recall: str | None) -> Any:
+    """Return a part adapted to one conversation.
+
+    A strategy or compactor may have `for_conversation(*, recall)`. It returns one that knows
+    nothing of other conversations, and that mentions the recall tool, if there is one, in the text
+    it writes. Other parts are used as they are.
+    """
+    adapt = getattr(part, "for_conversation", None)
+    return part if adapt is None else adapt(recall=recall)

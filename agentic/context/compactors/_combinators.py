@@ -2,10 +2,9 @@
 
 import attrs
 
-from agentic._protocols import Compactor
+from agentic._protocols import Compactor, for_conversation
 from agentic._validate import must_be, must_be_async
 from agentic.context.digest import TITLE, Digest
-from agentic.context.strategies import for_conversation
 from agentic.errors import CompactionRefused, ConfigError
 from agentic.messages import Message, SummaryText
 

@@ -9,7 +9,6 @@ from agentic import _lazy
 from agentic.context.strategies._strategy import Chain, ContextStrategy, SyncSummarizer
 from agentic.context.strategies._strategy import Fit as Fit
 from agentic.context.strategies._strategy import as_chain as as_chain
-from agentic.context.strategies._strategy import for_conversation as for_conversation
 
 if typing.TYPE_CHECKING:
     from agentic.context.strategies._fit_window import FitContextWindow

@@ -10,9 +10,10 @@ from collections.abc import Iterable
 
 import attrs
 
+from agentic._protocols import for_conversation
 from agentic._validate import share, whole
 from agentic.context.strategies._note_cache import DigestNote, NoteCache, check_writer
-from agentic.context.strategies._strategy import Fit, SyncSummarizer, for_conversation
+from agentic.context.strategies._strategy import Fit, SyncSummarizer
 from agentic.errors import ConfigError
 from agentic.messages import Message, RecentConversations, Round, Task, count_settled, split_rounds
 from agentic.tokens import Counter, MessageSizes, TokenCache, approx_token_counter

@@ -1,16 +1,17 @@
-"""The contract of a strategy, a chain of strategies, and what adapts parts to a conversation."""
+"""The contract of a strategy, and a chain of strategies."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import attrs
 
+from agentic._protocols import for_conversation
 from agentic._validate import must_be_strategy
 from agentic.errors import ConfigError
 from agentic.messages import Message
 from agentic.tokens import Counter, describe_largest
 
-__all__ = ["Chain", "ContextStrategy", "Fit", "SyncSummarizer", "as_chain", "for_conversation"]
+__all__ = ["Chain", "ContextStrategy", "Fit", "SyncSummarizer", "as_chain"]
 
 
 @runtime_checkable
@@ -112,14 +113,3 @@ def as_chain(given: Iterable[_Strategy] | Chain) -> Chain:
         ConfigError: something in `given` is not a strategy.
     """
     return given if isinstance(given, Chain) else Chain(given)
-
-
-def for_conversation(part: Any, recall: str | None) -> Any:
-    """Return a part adapted to one conversation.
-
-    A strategy or compactor may have `for_conversation(*, recall)`. It returns one that knows
-    nothing of other conversations, and that mentions the recall tool, if there is one, in the text
-    it writes. Other parts are used as they are.
-    """
-    adapt = getattr(part, "for_conversation", None)
-    return part if adapt is None else adapt(recall=recall)

@@ -13,11 +13,12 @@ from typing import Any
 import attrs
 
 from agentic._lazy import events
+from agentic._protocols import for_conversation
 from agentic._tool_definition import ToolDefinition
 from agentic._validate import must_be
 from agentic.context import strategies
 from agentic.context.budget import Compaction, CompactionTarget, Compactor, Manager, Policy
-from agentic.context.strategies import Chain, as_chain, for_conversation
+from agentic.context.strategies import Chain, as_chain
 from agentic.context.view._explain import explain
 from agentic.context.view._records import Check, Note, Prepared, Removal
 from agentic.context.view._request import Draft, RequestBuilder
