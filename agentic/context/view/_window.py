@@ -28,66 +28,6 @@ _FOR_SURE = 0.75 * _STILL_GOOD
 
 
 @attrs.define(eq=False)
-class _SummaryShare:
-    r"""A strategy that shortens a summary of more than `max_tokens`, and states this in it.
-
-    Its beginning and end are kept. The heading and the mark are always kept, even if they alone
-    exceed `max_tokens`: a model that does not know about its past is worse off than one with less
-    room.
-
-    >>> from agentic.messages import ContextSummary
-    >>> from agentic.tokens import CharCounter
-    >>> long = ContextSummary("the parser is done\n" * 100, 12).to_message()
-    >>> shown = _SummaryShare(200, TokenCache(CharCounter())).compact([long])[0]
-    >>> print(shown.content[-68:])
-    [Shortened to fit: not all of this summary of 1,900 bytes is shown.]
-    """
-
-    max_tokens: int
-    token_cache: TokenCache
-    _shown: tuple[Message, Message] | None = attrs.field(default=None, init=False)
-    """The latest summary, and its shortened form."""
-
-    def compact(self, messages: list[Message], /) -> list[Message]:
-        """Return the view: the same list if there is no summary or it is short enough."""
-        at = prefix_length(messages) - 1
-        if at < 0 or messages[at].summary is None:
-            return messages
-        shown = self._show(messages[at])
-        if shown is messages[at]:
-            return messages
-        return [*messages[:at], shown, *messages[at + 1 :]]
-
-    def _show(self, message: Message) -> Message:
-        if self._fits(message):
-            return message
-        # By value: a store that loads anew creates new objects.
-        if self._shown is None or self._shown[0] != message:
-            self._shown = (message, self._shorten(message))
-        return self._shown[1]
-
-    def _shorten(self, message: Message) -> Message:
-        """Keep as much of the summary as fits, found by bisection."""
-        assert message.summary is not None  # noqa: S101  the caller checked
-        # Bisection, because tokens are no fixed share of bytes.
-        least, most = 0, len(message.summary.content.encode("utf-8", "surrogatepass"))
-        best = _with_bytes(message, 0)
-        while least < most:
-            middle = (least + most + 1) // 2
-            shorter = _with_bytes(message, middle)
-            if self._fits(shorter):
-                best, least = shorter, middle
-            else:
-                most = middle - 1
-        # An owner who keeps what was sent gives the shortened text back: the same object says
-        # that nothing was changed.
-        return message if best.content == message.content else best
-
-    def _fits(self, message: Message) -> bool:
-        return self.token_cache.count_message(message) <= self.max_tokens
-
-
-@attrs.define(eq=False)
 class WindowFitter:
     """Cuts the views of one conversation to a policy's window. Sizes are by the counter."""
 
@@ -96,25 +36,33 @@ class WindowFitter:
     token_cache: TokenCache
     recall: str | None = None
     """The name of the tool with which the model can read what was cut, if it has one."""
-    _share: _SummaryShare | None = attrs.field(default=None, init=False)
+    _shown: tuple[Message, int, Message] | None = attrs.field(default=None, init=False)
+    """The latest long summary, its share in tokens, and its shortened form."""
     _fit: "strategies.FitContextWindow | None" = attrs.field(default=None, init=False)
 
     def shorten_summary(self, view: list[Message], overhead_tokens: int) -> list[Message]:
         """Return the view with its summary cut to its share of the available tokens.
 
-        Return the same list if the summary is short enough, or if there is no summary or no window.
+        Return the same list if the summary is short enough, or if there is none.
         """
-        if not self.policy.context_window:
+        at = prefix_length(view) - 1
+        if at < 0 or view[at].summary is None:
             return view
-        most = self.summary_tokens(overhead_tokens)
-        if self._share is None or self._share.max_tokens != most:
-            self._share = _SummaryShare(most, self.token_cache)
-        return self._share.compact(view)
+        shown = self._show(view[at], self.summary_tokens(overhead_tokens))
+        return view if shown is view[at] else [*view[:at], shown, *view[at + 1 :]]
 
     def summary_tokens(self, overhead_tokens: int) -> int:
         """Return the most tokens that a summary may take, given the overhead."""
         policy = self.policy
         return max(0, int(policy.summary_share * (policy.available_tokens - overhead_tokens)))
+
+    def _show(self, message: Message, most: int) -> Message:
+        if self.token_cache.count_message(message) <= most:
+            return message
+        # By value: a store that loads anew creates new objects.
+        if self._shown is None or self._shown[:2] != (message, most):
+            self._shown = (message, most, _shorten(message, most, self.token_cache))
+        return self._shown[2]
 
     def cut(self, view: list[Message], room: int) -> tuple[list[Message], list[Note]]:
         """Return a view of at most `room` tokens, dropping the oldest messages first."""
@@ -124,41 +72,37 @@ class WindowFitter:
         if self._fit is None or not _STILL_GOOD * room <= self._fit.max_tokens <= room:
             self._fit = strategies.FitContextWindow(room, self.counter)
         recent = _recent(view, self.policy.min_recent_messages)
-        fullest = strategies.FitContextWindow(room, self.counter, low_watermark=1.0)
         # First the cut that leaves room for some turns. Where that would cost one of the newest
         # messages, one that uses all the room.
-        for strategy in (self._fit, fullest):
-            fit = strategy.fit(view)
-            if fit.tokens <= room and _holds(fit.messages, [view[at] for at in recent]):
-                return fit.messages, []
-        return self._shorten_outputs(view, room, recent)
+        fit = self._fit.fit(view)
+        if fit.tokens <= room and _holds(fit, view, recent):
+            return fit.messages, []
+        return self._use_all(view, room, recent)
 
     def certain(self, view: list[Message], room: int) -> list[Message]:
         """Return what a request is certain to contain, even after the strictest possible cut."""
-        room = max(1, int(_FOR_SURE * room))
         recent = _recent(view, self.policy.min_recent_messages)
-        fit = strategies.FitContextWindow(room, self.counter, low_watermark=1.0).fit(view)
-        if fit.tokens <= room and _holds(fit.messages, [view[at] for at in recent]):
-            return fit.messages
-        return self._shorten_outputs(view, room, recent)[0]
+        return self._use_all(view, max(1, int(_FOR_SURE * room)), recent)[0]
 
-    def _shorten_outputs(
+    def _use_all(
         self, view: list[Message], room: int, recent: list[int]
     ) -> tuple[list[Message], list[Note]]:
-        """Truncate the outputs of recent messages until these messages fit, or as many as can."""
+        """Fill the room; truncate the outputs of recent messages until as many as can fit."""
         strategy = strategies.FitContextWindow(room, self.counter, low_watermark=1.0)
         fit, shorter = strategy.fit(view), view
+        if fit.fits and _holds(fit, view, recent):
+            return fit.messages, []
         # From the largest limit down: the first that fits loses least.
         for chars in _OUTPUT_CHARS:
             shorten = strategies.TruncateToolOutputs(chars, recall=self.recall)
             shorter = _truncate_outputs(view, recent, shorten)
             fit = strategy.fit(shorter)
-            if fit.tokens <= room and _holds(fit.messages, [shorter[at] for at in recent]):
+            if fit.fits and _holds(fit, shorter, recent):
                 return fit.messages, [_outputs_truncated(chars)]
         notes = []
         if any(map(operator.is_not, shorter, view)):
             notes.append(_outputs_truncated(_OUTPUT_CHARS[-1]))
-        if not _holds(fit.messages, [shorter[at] for at in recent]):
+        if not _holds(fit, shorter, recent):
             notes.append(_left_out(fit, recent))
         return fit.messages, notes
 
@@ -174,8 +118,9 @@ def _recent(view: list[Message], least: int) -> list[int]:
     return sorted(positions)
 
 
-def _holds(messages: list[Message], wanted: list[Message]) -> bool:
-    return {id(message) for message in wanted} <= {id(message) for message in messages}
+def _holds(fit: strategies.Fit, view: list[Message], wanted: list[int]) -> bool:
+    """Return whether a cut view has the messages at these positions of the whole one."""
+    return {id(view[at]) for at in wanted} <= {id(message) for message in fit.messages}
 
 
 def _truncate_outputs(
@@ -197,6 +142,34 @@ def _outputs_truncated(chars: int) -> Note:
 def _left_out(fit: strategies.Fit, recent: list[int]) -> Note:
     text = f"not even the {len(recent)} newest messages fit; {len(fit.messages)} in all are sent"
     return Note("messages_left_out", text)
+
+
+def _shorten(message: Message, max_tokens: int, token_cache: TokenCache) -> Message:
+    r"""Keep the beginning and the end of a summary, as much as fits, and state this in it.
+
+    The heading and the mark are always kept, even if they alone exceed `max_tokens`: a model that
+    does not know about its past is worse off than one with less room.
+
+    >>> from agentic.messages import ContextSummary
+    >>> from agentic.tokens import CharCounter
+    >>> long = ContextSummary("the parser is done\n" * 100, 12).to_message()
+    >>> print(_shorten(long, 200, TokenCache(CharCounter())).content[-68:])
+    [Shortened to fit: not all of this summary of 1,900 bytes is shown.]
+    """
+    assert message.summary is not None  # noqa: S101  the caller checked
+    # Bisection, because tokens are no fixed share of bytes.
+    least, most = 0, len(message.summary.content.encode("utf-8", "surrogatepass"))
+    best = _with_bytes(message, 0)
+    while least < most:
+        middle = (least + most + 1) // 2
+        shorter = _with_bytes(message, middle)
+        if token_cache.count_message(shorter) <= max_tokens:
+            best, least = shorter, middle
+        else:
+            most = middle - 1
+    # An owner who keeps what was sent gives the shortened text back: the same object says that
+    # nothing was changed.
+    return message if best.content == message.content else best
 
 
 def _with_bytes(message: Message, number: int) -> Message:
