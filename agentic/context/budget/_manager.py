@@ -139,19 +139,25 @@ class Manager:
         _check_sizes(size, overhead_tokens)
         check_messages(messages[-1:])  # the cache looks at all that are new
         if self._token_cache is None:
-            return self._uncounted(messages, size or 0, overhead_tokens)
+            return Compaction(
+                messages=messages,
+                tokens_before=size or 0,
+                tokens_after=size or 0,
+                fits=self.policy.fits(size or 0),
+                overhead_tokens=overhead_tokens,
+            )
         sizes = self._token_cache.sizes(messages)
         snapshot = Snapshot(
             messages, self._token_cache, sizes, len(messages), sizes.total, overhead_tokens, size
         )
-        if self.compactor is None:
-            return self._unchanged(snapshot)
         reason = CompactionReason.FORCE if force else self.due(messages, size=snapshot.tokens)
-        if reason is None:
+        if self.compactor is None or reason is None:
             return self._unchanged(snapshot)
         found = self._plan(snapshot, reason)
         if not found.dropped:
-            return self._nothing_to_drop(snapshot, reason)
+            # No back-off: after the next message there may be something to drop.
+            refused = CompactionRefused("the policy keeps all of it")
+            return self._unchanged(snapshot, reason, refused)
         grows = force if allow_growth is None else allow_growth
         attempt = Attempt(snapshot, found, reason, target or CompactionTarget(self), grows)
         return await self._compact(attempt, self.compactor, instructions)
@@ -178,7 +184,7 @@ class Manager:
         if backoff is None:
             return False
         # If the context no longer fits, try sooner: the next request would be refused.
-        growth = backoff.growth if self._fits(tokens) else min(backoff.growth, _AFTER_FAILURE)
+        growth = backoff.growth if self.policy.fits(tokens) else min(backoff.growth, _AFTER_FAILURE)
         return tokens < growth * backoff.tokens
 
     def backoff(self, messages: list[Message]) -> Backoff | None:
@@ -235,7 +241,7 @@ class Manager:
             return self._unchanged(attempt.snapshot, attempt.reason, error)
         except Exception as error:  # noqa: BLE001  a compactor is anybody's code
             return self._failed(attempt.snapshot, attempt.reason, error)
-        return attrs.evolve(done, messages=stored, fits=self._fits(done.tokens_after))
+        return attrs.evolve(done, messages=stored, fits=self.policy.fits(done.tokens_after))
 
     def _unchanged(
         self,
@@ -248,24 +254,10 @@ class Manager:
             tokens_before=snapshot.tokens,
             tokens_after=snapshot.tokens,
             reason=reason,
-            fits=self._fits(snapshot.tokens),
+            fits=self.policy.fits(snapshot.tokens),
             error=error,
             overhead_tokens=snapshot.overhead_tokens,
         )
-
-    def _uncounted(self, messages: list[Message], tokens: int, overhead_tokens: int) -> Compaction:
-        """Return an unchanged result for a Manager without a counter."""
-        return Compaction(
-            messages=messages,
-            tokens_before=tokens,
-            tokens_after=tokens,
-            fits=self._fits(tokens),
-            overhead_tokens=overhead_tokens,
-        )
-
-    def _nothing_to_drop(self, snapshot: Snapshot, reason: CompactionReason) -> Compaction:
-        # No back-off: after the next message there may be something to drop.
-        return self._unchanged(snapshot, reason, CompactionRefused("the policy keeps all of it"))
 
     def _useless(self, snapshot: Snapshot, reason: CompactionReason, problem: str) -> Compaction:
         """Decline a summary; this is an error only if the compaction was forced."""
@@ -278,9 +270,6 @@ class Manager:
     def _failed(self, snapshot: Snapshot, reason: CompactionReason, error: Exception) -> Compaction:
         self.hold_off(snapshot.messages, Backoff(snapshot.tokens, _AFTER_FAILURE))
         return self._unchanged(snapshot, reason, error)
-
-    def _fits(self, tokens: int) -> bool:
-        return not self.policy.context_window or tokens <= self.policy.available_tokens
 
 
 def _check_sizes(size: int | None, overhead_tokens: int) -> None:

@@ -111,6 +111,14 @@ class Policy:
         """The largest size of the context: the window less the reserve."""
         return self.context_window - self.reserve_tokens
 
+    def fits(self, tokens: int) -> bool:
+        """Return whether a context of this size leaves the reserve free, if there is a window.
+
+        >>> Policy(8_000).fits(6_000), Policy(8_000).fits(6_001), Policy(0).fits(1_000_000)
+        (True, False, True)
+        """
+        return not self.context_window or tokens <= self.available_tokens
+
     def _check_window(self) -> None:
         if self.reserve_tokens >= self.context_window:
             raise ConfigError(
@@ -146,7 +154,7 @@ def find_trigger(policy: Policy, messages: list[Message], tokens: int) -> Compac
     >>> find_trigger(Policy(0, max_messages=12, max_tokens=60), talk, 60)
     <CompactionReason.TOKENS: 'tokens'>
     """
-    over = policy.context_window and tokens > policy.available_tokens
+    over = not policy.fits(tokens)
     in_all = len(messages) - prefix_length(messages)
     former = find_summary(messages)
     fresh = in_all - (former.messages_kept if former else 0)

@@ -219,7 +219,7 @@ class RequestBuilder:
         if self.meter is not None:
             self.meter.read_replies(branch.history, view)
         tokens = self._measure(view, overhead)
-        fits = self._fits(tokens)
+        fits = self.policy.fits(tokens)
         return Draft(branch, system_prompt, tools, view, tuple(stages), overhead, tokens, fits)
 
     def cut(self, draft: Draft) -> Draft:
@@ -241,7 +241,8 @@ class RequestBuilder:
         """Return the draft with a view that was cut, and the reason for the cut."""
         tokens = self._measure(view, draft.overhead_tokens)
         stages = (*draft.stages, Stage("window", reason, draft.view, view))
-        return attrs.evolve(draft, view=view, stages=stages, tokens=tokens, fits=self._fits(tokens))
+        fits = self.policy.fits(tokens)
+        return attrs.evolve(draft, view=view, stages=stages, tokens=tokens, fits=fits)
 
     def room(self, draft: Draft) -> int | None:
         """Return the tokens, by the counter, that the messages may take; None if the draft fits."""
@@ -265,9 +266,6 @@ class RequestBuilder:
 
     def _measure(self, view: list[Message], overhead: int) -> int:
         return 0 if self.meter is None else self.meter.measure(view, overhead)
-
-    def _fits(self, tokens: int) -> bool:
-        return not self.policy.context_window or tokens <= self.policy.available_tokens
 
 
 def _check_request(history: list[Message], view: list[Message]) -> None:

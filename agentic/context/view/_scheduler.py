@@ -68,10 +68,8 @@ class CompactionScheduler:
             self.backoff = None
         history = [*draft.branch.history, *upcoming] if upcoming else draft.branch.history
         size = draft.tokens if tokens is None else tokens
-        policy = self.builder.policy
-        fits = not policy.context_window or size <= policy.available_tokens
         # What does not fit into the window is summarized all the same.
-        if fits and len(history) < self.held_off_below:
+        if self.builder.policy.fits(size) and len(history) < self.held_off_below:
             return None
         return (manager or self.manager).due(history, size=size)
 
