@@ -1,13 +1,17 @@
-"""When the history of one conversation is compacted, by which Manager, from async and sync code."""
+"""When the history of one conversation is compacted, by which Manager, from async and sync code.
+
+Also the JSON form of what a View remembers, so that another process can go on with a conversation.
+"""
 
 import contextvars
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
 import attrs
 
 from agentic._lazy import asyncio, futures
 from agentic.context.budget import Backoff, Compaction, CompactionTarget, Manager
+from agentic.context.view._lineage import Branch, Generation
 from agentic.context.view._records import Note
 from agentic.context.view._request import Draft, RequestBuilder
 from agentic.errors import ConfigError
@@ -16,6 +20,8 @@ from agentic.messages import Message
 __all__ = ["CompactionScheduler", "TaskLock", "is_loop_running", "run", "run_elsewhere"]
 
 _T = TypeVar("_T")
+_VERSION = 1
+"""The version of a View's state."""
 
 _GROWN = 1.25
 """After a summary was undone, the history must grow to this multiple of its length before the
@@ -145,6 +151,49 @@ class CompactionScheduler:
         most = max(50, min(int(_DIGEST_SHARE * most), most - _HEADING_TOKENS))
         digest = Digest(max_tokens=most, recall=self.recall)
         return attrs.evolve(self.manager, compactor=digest), (note,)
+
+    def to_plain(self, latest: Branch | None) -> dict[str, Any]:
+        """Return the JSON form; `latest` is the branch that the latest request was made from."""
+        state: dict[str, Any] = {"v": _VERSION}
+        backoff = self.backoff  # until a history is seen, the one that was read
+        if backoff is None and latest is not None and latest.history:
+            backoff = self.manager.backoff(latest.history)
+        if backoff is not None:
+            state["backoff"] = attrs.asdict(backoff)
+        if self.held_off_below:
+            state["held_off_below"] = self.held_off_below
+        # The latest one even if it does not hold now: after a rewind, the owner may return to it.
+        generation = (latest and latest.generation) or self.builder.lineage.latest
+        if generation is not None:
+            state["compaction"] = generation.to_plain()
+        if self.builder.meter is not None:
+            state["size"] = self.builder.meter.to_plain()
+        return state
+
+    def read_plain(self, state: Any) -> None:
+        """Restore what `to_plain` returned.
+
+        Raises:
+            ConfigError: the state is of another version, or `to_plain` did not return it.
+        """
+        if not isinstance(state, Mapping) or state.get("v") != _VERSION:
+            raise ConfigError(
+                "state", state, f"what state() returned, of version {_VERSION}", "leave it out"
+            )
+        meter = self.builder.meter
+        try:
+            if "compaction" in state:
+                self.builder.lineage.add(Generation.from_plain(state["compaction"]))
+            if meter is not None and "size" in state:
+                meter.read_plain(state["size"])
+            if "backoff" in state:
+                backoff = state["backoff"]
+                self.backoff = Backoff(int(backoff["tokens"]), float(backoff["growth"]))
+            self.held_off_below = int(state.get("held_off_below", 0))
+        except (KeyError, TypeError, ValueError) as problem:
+            raise ConfigError(
+                "state", dict(state), "what state() returned", "leave it out: it is damaged"
+            ) from problem
 
 
 @attrs.define(eq=False)

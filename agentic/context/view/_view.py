@@ -29,7 +29,6 @@ from agentic.context.view._scheduler import (
     run,
     run_elsewhere,
 )
-from agentic.context.view._state import read_state, write_state
 from agentic.errors import HistoryChanged
 from agentic.messages import Message
 from agentic.tokens import Counter
@@ -95,7 +94,7 @@ class View:
             self, manager, self._builder, self.automatic, self.recall
         )
         if self._state is not None:
-            read_state(self._state, self._builder, self._scheduler)
+            self._scheduler.read_plain(self._state)
 
     @classmethod
     def of(cls, manager: Any, **options: Any) -> "View":
@@ -359,8 +358,7 @@ class View:
         It contains the summary with its notes, how many messages of the owner's list it covers, a
         hash of those messages, the calibration and the back-off. It contains no other messages.
         """
-        branch = self._latest.branch if self._latest else None
-        return write_state(branch, self._builder, self._scheduler)
+        return self._scheduler.to_plain(self._latest.branch if self._latest else None)
 
     def _finish(
         self, draft: Draft, compaction: Compaction | None, notes: Sequence[Note] = ()
