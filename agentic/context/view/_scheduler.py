@@ -127,7 +127,7 @@ class CompactionScheduler:
 
     def early(self) -> Manager | None:
         """Return a Manager with lower limits, or None if the limits cannot be lowered."""
-        if self._early is None:
+        if self._early is None and attrs.has(type(self.manager)):
             # Made once, because it remembers what failed: a new one would try every time.
             self._early = _with_lower_limits(self.manager)
         return self._early
@@ -150,6 +150,8 @@ class CompactionScheduler:
         most = _DIGEST_TOKENS if window is None else window.summary_tokens(0)
         most = max(50, min(int(_DIGEST_SHARE * most), most - _HEADING_TOKENS))
         digest = Digest(max_tokens=most, recall=self.recall)
+        if not attrs.has(type(self.manager)):  # any object with a Manager's fields and methods
+            return Manager(self.manager.counter, digest, self.manager.policy), (note,)
         return attrs.evolve(self.manager, compactor=digest), (note,)
 
     def to_plain(self, latest: Branch | None) -> dict[str, Any]:
@@ -202,6 +204,8 @@ class TaskLock:
 
     # Not `factory=asyncio.Lock`: that would import asyncio with this module.
     _lock: "asyncio.Lock" = attrs.field(factory=lambda: asyncio.Lock(), init=False)  # noqa: PLW0108
+    _loop: object = attrs.field(default=None, init=False)
+    """The event loop that the lock was made for."""
     _holder: object = attrs.field(default=None, init=False)
     """The task that holds it."""
 
@@ -210,16 +214,22 @@ class TaskLock:
         return self._lock.locked()
 
     async def __aenter__(self) -> None:
-        if self._lock.locked() and self._holder is asyncio.current_task():
+        # Without a loop, as where a coroutine is driven by hand, there is no task.
+        loop = asyncio.get_running_loop() if is_loop_running() else None
+        task = asyncio.current_task() if loop else None
+        if task is not None and self._holder is task:
             raise ConfigError(
                 "receiver",
                 "a receiver that waits for a View",
                 "a receiver that ends by itself",
                 message="a receiver cannot await the View that is waiting for it; start a task",
             )
+        # An asyncio.Lock that was waited for refuses to be waited for in another loop, and sync
+        # code starts a loop for each call.
+        if loop is not self._loop and not self._lock.locked():
+            self._lock, self._loop = asyncio.Lock(), loop
         await self._lock.acquire()
-        # Without a loop, as where a coroutine is driven by hand, there is no task.
-        self._holder = asyncio.current_task() if is_loop_running() else None
+        self._holder = task
 
     async def __aexit__(self, *_: object) -> None:
         self._holder = None

@@ -10,7 +10,7 @@ import pytest
 
 from agentic import events
 from agentic.context import compactors
-from agentic.context.budget import Policy
+from agentic.context.budget import Manager, Policy
 from agentic.context.strategies import KeepLast
 from agentic.context.view import View
 from agentic.messages import Message
@@ -85,6 +85,42 @@ def test_two_prepares_share_one_summary() -> None:
         return slow.asked
 
     assert asyncio.run(both()) == 1
+
+
+def test_each_event_loop_may_have_waiters() -> None:
+    """Sync code starts a loop for each call, and one View serves them all."""
+
+    class Short:
+        async def compact(self, messages: list[Message], /) -> str:
+            await asyncio.sleep(0)
+            return "short"
+
+    view, talk = _view(Short()), _talk(40)
+
+    async def prepare_twice() -> int:
+        both = await asyncio.gather(view.prepare(talk), view.prepare(talk))
+        return sum(each.compaction is not None for each in both)
+
+    assert asyncio.run(prepare_twice()) == 1
+    talk += _talk(40)
+    assert asyncio.run(prepare_twice()) == 1
+
+
+def test_what_looks_like_a_manager_is_served() -> None:
+    """It need not be one of attrs; ahead of a limit, it alone knows what to do."""
+
+    class Own:
+        def __init__(self) -> None:
+            self.manager = Manager(CharCounter(), Slow(), Policy(1_000))
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.manager, name)
+
+    async def prepare_in_a_loop(view: View) -> list[str]:
+        assert await view.prepare_ahead(_talk(25)) is None
+        return [note.kind for note in view.prepare_sync(_talk(40)).notes]
+
+    assert asyncio.run(prepare_in_a_loop(View.of(Own()))) == ["summary_by_digest"]
 
 
 def test_summary_made_ahead_keeps_nobody_waiting() -> None:
