@@ -27,6 +27,7 @@ TEXT = messages.Message("user", "hello")
         lambda: strategies.TruncateToolOutputs("long"),  # type: ignore[arg-type]
         lambda: strategies.ClearToolOutputs(100, low_watermark=2),
         lambda: strategies.ClearToolOutputs(100, keep_tools=[3]),  # type: ignore[list-item]
+        lambda: strategies.ClearToolOutputs(100, keep_tools="read"),
         lambda: strategies.Importance(user_message_score=2),
         lambda: strategies.Chain([strategies.KeepLast]),  # type: ignore[list-item]
         lambda: strategies.truncate_messages([TEXT], keep=-1),

@@ -47,6 +47,11 @@ _Choice: TypeAlias = Literal["truncation", "importance", "summarization"]
 _CHOICES: tuple[str, ...] = get_args(_Choice)
 
 
+def _callable(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
+    if value is not None and not callable(value):
+        raise ConfigError(attribute.name, value, "a function or None", "pass the function itself")
+
+
 @attrs.frozen
 class SummarizationStrategy:
     """Replace old messages by one summary."""
@@ -56,7 +61,7 @@ class SummarizationStrategy:
     summarize_chunk_size: int = attrs.field(default=20, validator=whole(1))
     """The most messages that the model summarizes at once; each part is merged into the next."""
     max_summary_tokens: int = attrs.field(default=500, validator=whole(50))
-    summarize_with: Ask | None = None
+    summarize_with: Ask | None = attrs.field(default=None, validator=_callable)
     """The model that summarizes; None for a digest, which needs no model and is also the
     fallback."""
 
@@ -123,7 +128,7 @@ class ContextConfig:
         default=None, validator=must_be(SummarizationStrategy, optional=True)
     )
     token_counter: Counter = attrs.field(default=None, converter=_or_estimate)
-    on_pre_compact: PreCompactHook | None = None
+    on_pre_compact: PreCompactHook | None = attrs.field(default=None, validator=_callable)
 
     @target_tokens.validator
     def _check_target(self, _: object, value: int) -> None:

@@ -47,7 +47,7 @@ def test_a_conversation_is_had_summarized_and_resumed(server: str, tmp_path: Pat
 
     assert first.returncode == 0, first.stderr
     assert "Paris" in first.stdout
-    assert re.search(r"\[\d+ / 2,048 tokens \(\d+%\)\]", first.stderr)
+    assert re.search(r"\[\d+ / 1,792 tokens \(\d+%\)\]", first.stderr)
     assert "2 messages summarized, " in first.stdout
     assert "Resuming session work\n4 messages in history (2 summarized)" in second.stderr
     assert "  Last summary: 2 messages → " in second.stdout

@@ -37,6 +37,11 @@ __all__ = ["ClearToolOutputs", "TruncateToolOutputs"]
 
 
 def _names(names: Any) -> frozenset[str]:
+    # A str is iterable, too: each of its letters would be a name.
+    if isinstance(names, str):
+        raise ConfigError(
+            "ClearToolOutputs.keep_tools", names, "several names", f"write [{names!r}]"
+        )
     return frozenset(all_are(str, names, "ClearToolOutputs.keep_tools"))
 
 

@@ -264,12 +264,21 @@ def test_the_hooks_instructions_reach_the_model() -> None:
         ({"token_counter": 4.0}, "an object with count"),
         ({"truncation_options": 10}, "a KeepLast"),
         ({"max_context_tokens": "32k"}, "a whole number"),
+        ({"on_pre_compact": "ask"}, "on_pre_compact must be a function or None"),
     ],
 )
 def test_a_configuration_that_makes_no_sense_is_refused(options: dict[str, Any], told: str) -> None:
     """The error says what would do."""
     with pytest.raises(ConfigError, match=told):
         ContextConfig(**options)
+
+
+def test_the_name_of_a_model_is_no_summarizer() -> None:
+    """It is refused at once, and not by the first compaction in the middle of a run."""
+    name: Any = "gpt-4o-mini"
+
+    with pytest.raises(ConfigError, match="summarize_with must be a function or None"):
+        SummarizationStrategy(summarize_with=name)
 
 
 @given(window=st.integers(2, 200_000), share=st.floats(0, 1, exclude_max=True))
