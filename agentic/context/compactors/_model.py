@@ -116,8 +116,7 @@ class Model:
         return await self._fold(messages, instructions)
 
     async def _fold(self, messages: list[Message], instructions: str | None) -> str:
-        summary = _former(messages)
-        lines = list(entries(messages, self.max_output_chars))
+        lines, summary = list(entries(messages, self.max_output_chars)), _former(messages)
         if not lines:
             raise CompactionRefused("there is nothing to summarize")
         # The fixed text of the prompt, the former summary and the answer also need room.

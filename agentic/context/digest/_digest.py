@@ -13,7 +13,7 @@ from agentic.context.digest._section import CHARS_PER_TOKEN, TITLE, Section, fit
 from agentic.context.digest._statements import Notices, Progress, Requests, Statements
 from agentic.context.digest._tools import ToolTable
 from agentic.context.digest._turns import Kind, read_turns, unanswered
-from agentic.messages import ContextSummary, Message, SummaryText
+from agentic.messages import ContextSummary, Message, SummaryText, check_messages
 from agentic.tokens import CharCounter, Counter
 
 __all__ = ["Digest"]
@@ -81,7 +81,11 @@ class Digest:
         """Return the digest of a conversation, or of a part of one.
 
         It is a `SummaryText`, whose notes the next digest reads. A view passes its own `counter`.
+
+        Raises:
+            ConfigError: an item is not a Message, or the counter cannot count.
         """
+        check_messages(messages)
         if counter is not None:
             must_count("counter", counter)
         sections, index = _sections(), Index()

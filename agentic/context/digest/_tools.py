@@ -7,7 +7,7 @@ Names are compared without case and separators, those of tools also without the 
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import attrs
 
@@ -60,7 +60,12 @@ def _names(names: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_fold(str(name)) for name in names))
 
 
-def _by_name(kinds: Mapping[str, ToolKind]) -> Mapping[str, ToolKind]:
+def _by_name(kinds: Any) -> Mapping[str, ToolKind]:
+    given = kinds.values() if isinstance(kinds, Mapping) else [kinds]
+    for kind in given:
+        if kind not in get_args(ToolKind):
+            allowed = f"one of {', '.join(get_args(ToolKind))} for each tool"
+            raise ConfigError("kinds", kind, allowed, "pass a dict of tools and what they do")
     return {_fold(name): kind for name, kind in kinds.items()}
 
 

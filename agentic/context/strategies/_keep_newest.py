@@ -12,7 +12,7 @@ from agentic.messages import Message, Role, ToolCall, ToolResult
 
 __all__ = ["KeepLast", "TrimRounds", "truncate_messages"]
 _T = TypeVar("_T", bound=Message | Mapping[str, Any])
-_ROLES: dict[object, Role] = {
+_ROLES: dict[str, Role] = {
     "system": "system",
     "developer": "system",
     "assistant": "assistant",
@@ -121,7 +121,8 @@ def _skeleton(message: Message | Mapping[str, Any]) -> Message:
             "messages", message, "Messages, or dicts with a role", "pass the conversation itself"
         )
     # An unknown role is a round of its own, as a user's message is.
-    role = _ROLES.get(message.get("role"), "user")
+    given = message.get("role")
+    role = _ROLES.get(given, "user") if isinstance(given, str) else "user"
     if role == "tool":
         return Message("tool", tool_results=[ToolResult(str(message.get("tool_call_id", "")))])
     calls = message.get("tool_calls") or () if role == "assistant" else ()

@@ -91,6 +91,14 @@ def test_messages_are_taken_as_well() -> None:
     assert truncate_messages(messages, 1) == [messages[0], messages[2]]
 
 
+@pytest.mark.parametrize("role", ["critic", None, ["user"]])
+def test_an_unknown_role_is_a_round(role: Any) -> None:
+    """It is left to the provider to refuse it."""
+    odd = {"role": role, "content": "Hm."}
+
+    assert truncate_messages([*talk(2), odd], 1, preserve_system=False) == [odd]
+
+
 @pytest.mark.parametrize(("messages", "keep"), [(talk(2), -1), (talk(2), "3"), (["hi"], 3)])
 def test_what_makes_no_sense_is_refused(messages: Any, keep: Any) -> None:
     """A sentence says what would do."""
