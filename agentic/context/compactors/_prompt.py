@@ -117,6 +117,8 @@ def clip(text: str, limit: int) -> str:
 
     >>> clip("Please rename the parser and do not touch the tests", 24)
     'Please rename [... 33 characters left out ...] tests'
+    >>> clip("0123456789" * 2, 9)
+    '012345 [... 11 characters left out ...] 789'
     """
     if len(text) <= limit:
         return text
@@ -129,7 +131,7 @@ def clip(text: str, limit: int) -> str:
 
 def _back_to_word(start: str) -> str:
     cut = max(start.rfind(" "), start.rfind("\n"))
-    return start[:cut] if len(start) - cut <= _WORD_SEARCH else start
+    return start[:cut] if cut >= 0 and len(start) - cut <= _WORD_SEARCH else start
 
 
 def _on_to_word(end: str) -> str:
