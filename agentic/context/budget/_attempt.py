@@ -130,15 +130,13 @@ class Snapshot:
     sizes: MessageSizes
     length: int
     """The number of messages at that time: the caller may append more during the compaction."""
-    counted: int
-    """Their total size according to the counter."""
     overhead_tokens: int
     size: int | None
 
     @property
     def estimate(self) -> int:
         """The size according to the counter alone."""
-        return self.counted + self.overhead_tokens
+        return self.sizes.sums[self.length] + self.overhead_tokens
 
     @property
     def tokens(self) -> int:

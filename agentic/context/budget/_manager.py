@@ -148,7 +148,7 @@ class Manager:
             )
         sizes = self._token_cache.sizes(messages)
         snapshot = Snapshot(
-            messages, self._token_cache, sizes, len(messages), sizes.total, overhead_tokens, size
+            messages, self._token_cache, sizes, len(messages), overhead_tokens, size
         )
         reason = CompactionReason.FORCE if force else self.due(messages, size=snapshot.tokens)
         if self.compactor is None or reason is None:

@@ -7,7 +7,7 @@ window. Each message is examined only once, whatever the number of turns.
 import json
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import attrs
 
@@ -25,35 +25,27 @@ from agentic.tokens import Counter, TokenCache, describe_largest
 
 __all__ = ["Draft", "RequestBuilder", "begins_with"]
 
+_MakeView: TypeAlias = Callable[[list[Message]], list[Message]]
+
 _SHARE = "summary share"
 
 
-@attrs.frozen(eq=False)
-class _Part:
-    """One strategy."""
-
-    name: str
-    make_view: Callable[[list[Message]], list[Message]]
-
-
-def _parts_of(chain: Chain) -> tuple[_Part, ...]:
-    """Return the strategies of a chain in order, including those of nested chains."""
-    parts: list[_Part] = []
+def _parts_of(chain: Chain) -> list[tuple[str, _MakeView]]:
+    """Return the strategies of a chain in order, with their names, and those of nested chains."""
+    parts: list[tuple[str, _MakeView]] = []
     for strategy in chain.strategies:
         if isinstance(strategy, Chain):
             # One by one, so that `explain` names the strategy and not the chain.
             parts += _parts_of(strategy)
         elif isinstance(strategy, ContextStrategy):
-            parts.append(_Part(type(strategy).__name__, strategy.compact))
+            parts.append((type(strategy).__name__, strategy.compact))
         else:
             name = getattr(strategy, "__name__", type(strategy).__name__)
-            parts.append(_Part(name, _closed(strategy)))
-    return tuple(parts)
+            parts.append((name, _closed(strategy)))
+    return parts
 
 
-def _closed(
-    strategy: Callable[[list[Message]], list[Message]],
-) -> Callable[[list[Message]], list[Message]]:
+def _closed(strategy: _MakeView) -> _MakeView:
     """Return a plain callable as a strategy whose view is repaired: it may know nothing of rounds.
 
     A `ContextStrategy` guarantees a valid view itself and is spared the cost.
@@ -187,7 +179,7 @@ class RequestBuilder:
     meter: ReplyMeter | None = attrs.field(init=False)
     window: WindowFitter | None = attrs.field(default=None, init=False)
     """None if there is no window or no counter."""
-    _parts: tuple[_Part, ...] = attrs.field(init=False)
+    _parts: list[tuple[str, _MakeView]] = attrs.field(init=False)
     _overhead: _Overhead | None = attrs.field(init=False)
     _repair: _Repair = attrs.field(factory=_Repair, init=False)
 
@@ -254,9 +246,9 @@ class RequestBuilder:
 
     def _through_strategies(self, view: list[Message]) -> tuple[list[Message], list[Stage]]:
         stages: list[Stage] = []
-        for part in self._parts:
-            made = part.make_view(view)
-            stages.append(Stage(part.name, "as configured", view, made))
+        for name, make_view in self._parts:
+            made = make_view(view)
+            stages.append(Stage(name, "as configured", view, made))
             view = made
         # Our own strategies keep the request. A callable may not, and the model would answer
         # nothing.
