@@ -273,13 +273,20 @@ def test_message_is_expected_not_a_dict() -> None:
 
 def test_strategy_is_not_shared_between_views() -> None:
     """Two conversations on one strategy object do not push each other out of its memory."""
-    shared = ClearToolOutputs(100, CharCounter())
-    views = [View(Policy(1_000), counter=CharCounter(), strategies=[shared]) for _ in range(2)]
+    asked: list[object] = []
 
-    parts = [view._builder._parts[0].make_view.__self__ for view in views]  # type: ignore[attr-defined]
+    class Asked(ClearToolOutputs):
+        def compact(self, messages: list[Message], /) -> list[Message]:
+            asked.append(self)
+            return messages
 
-    assert parts[0] is not parts[1]
-    assert shared not in parts
+    shared = Asked(100, CharCounter())
+    for _ in range(2):
+        view = View(Policy(1_000), counter=CharCounter(), strategies=[shared])
+        view.prepare_sync([Message("user", "Go.")])
+
+    first, second = asked
+    assert len({id(shared), id(first), id(second)}) == 3
 
 
 def test_equal_new_objects_are_the_same_list() -> None:
