@@ -24,17 +24,17 @@ class Input:
     The other fields repeat parts of it, for deciders that need only those.
     """
 
-    system_prompt: str
+    system_prompt: str = ""
     user_message: str
     """The text of the current request."""
     history: tuple[Message, ...]
     """The view: everything to send except the system prompt."""
-    tools: tuple[ToolDefinition, ...]
-    tool_calls: tuple[ToolCall, ...]
+    tools: tuple[ToolDefinition, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
     """The calls of the last turn; empty in the first turn."""
-    tool_results: tuple[ToolResult, ...]
+    tool_results: tuple[ToolResult, ...] = ()
     """The results of `tool_calls`."""
-    turn: int
+    turn: int = 1
     """1 for the first decision of a run."""
 
 

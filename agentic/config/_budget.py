@@ -143,7 +143,8 @@ class _Asker:
             raise
 
     async def _answer(self, prompt: str) -> str:
-        decision = await self.find_decider().decide(_request(prompt))
+        request = Input(user_message=prompt, history=(Message("user", prompt),))
+        decision = await self.find_decider().decide(request)
         # Before the check: what a refused summary used was paid for as well.
         usage.report(
             decision.usage,
@@ -154,15 +155,3 @@ class _Asker:
         if decision.stop_reason is not StopReason.STOP:
             raise CompactionRefused(f"the summary model ended with {decision.stop_reason}")
         return decision.reply
-
-
-def _request(prompt: str) -> Input:
-    return Input(
-        system_prompt="",
-        user_message=prompt,
-        history=(Message("user", prompt),),
-        tools=(),
-        tool_calls=(),
-        tool_results=(),
-        turn=1,
-    )
