@@ -28,6 +28,10 @@ _sending: "set[asyncio.Task[None]]" = set()
 (https://docs.python.org/3/library/asyncio-task.html)."""
 
 
+def _signal(name: str, record: "type[Event]") -> NamedSignal:
+    return _namespace.signal(name, record.__doc__)
+
+
 @attrs.frozen(kw_only=True)
 class Event:
     """The fields that every record has."""
@@ -45,7 +49,7 @@ class AgentStart(Event):
     """The `conversation_id` of the Runner; empty if it has none."""
 
 
-agent_start: NamedSignal = _namespace.signal("agent_start", AgentStart.__doc__)
+agent_start = _signal("agent_start", AgentStart)
 
 
 @attrs.frozen(kw_only=True)
@@ -68,7 +72,7 @@ class AgentEnd(Event):
     cancellation."""
 
 
-agent_end: NamedSignal = _namespace.signal("agent_end", AgentEnd.__doc__)
+agent_end = _signal("agent_end", AgentEnd)
 
 
 @attrs.frozen(kw_only=True)
@@ -85,7 +89,7 @@ class TurnStart(Event):
     """The size of the request; None without a counter."""
 
 
-turn_start: NamedSignal = _namespace.signal("turn_start", TurnStart.__doc__)
+turn_start = _signal("turn_start", TurnStart)
 
 
 @attrs.frozen(kw_only=True)
@@ -101,7 +105,7 @@ class TurnEnd(Event):
     """The provider's own word; empty if it sent none."""
 
 
-turn_end: NamedSignal = _namespace.signal("turn_end", TurnEnd.__doc__)
+turn_end = _signal("turn_end", TurnEnd)
 
 
 @attrs.frozen(kw_only=True)
@@ -114,7 +118,7 @@ class MessageStart(Event):
     role: Role
 
 
-message_start: NamedSignal = _namespace.signal("message_start", MessageStart.__doc__)
+message_start = _signal("message_start", MessageStart)
 
 
 @attrs.frozen(kw_only=True)
@@ -124,7 +128,7 @@ class MessageUpdate(Event):
     delta: str
 
 
-message_update: NamedSignal = _namespace.signal("message_update", MessageUpdate.__doc__)
+message_update = _signal("message_update", MessageUpdate)
 
 
 @attrs.frozen(kw_only=True)
@@ -134,7 +138,7 @@ class MessageEnd(Event):
     message: Message
 
 
-message_end: NamedSignal = _namespace.signal("message_end", MessageEnd.__doc__)
+message_end = _signal("message_end", MessageEnd)
 
 
 @attrs.frozen(kw_only=True)
@@ -155,9 +159,7 @@ class ModelRequestStart(Event):
     """The `conversation_id` of the Runner; empty if it has none."""
 
 
-model_request_start: NamedSignal = _namespace.signal(
-    "model_request_start", ModelRequestStart.__doc__
-)
+model_request_start = _signal("model_request_start", ModelRequestStart)
 
 
 @attrs.frozen(kw_only=True)
@@ -177,7 +179,7 @@ class ModelRequestEnd(Event):
     """Why there is no decision: an error of the decider, or a cancellation."""
 
 
-model_request_end: NamedSignal = _namespace.signal("model_request_end", ModelRequestEnd.__doc__)
+model_request_end = _signal("model_request_end", ModelRequestEnd)
 
 
 @attrs.frozen(kw_only=True)
@@ -187,9 +189,7 @@ class ToolExecutionStart(Event):
     call: ToolCall
 
 
-tool_execution_start: NamedSignal = _namespace.signal(
-    "tool_execution_start", ToolExecutionStart.__doc__
-)
+tool_execution_start = _signal("tool_execution_start", ToolExecutionStart)
 
 
 @attrs.frozen(kw_only=True)
@@ -204,9 +204,7 @@ class ToolExecutionProgress(Event):
     message: str
 
 
-tool_execution_progress: NamedSignal = _namespace.signal(
-    "tool_execution_progress", ToolExecutionProgress.__doc__
-)
+tool_execution_progress = _signal("tool_execution_progress", ToolExecutionProgress)
 
 
 @attrs.frozen(kw_only=True)
@@ -220,7 +218,7 @@ class ToolExecutionEnd(Event):
     """How long the tool ran; 0 for a call that was not run."""
 
 
-tool_execution_end: NamedSignal = _namespace.signal("tool_execution_end", ToolExecutionEnd.__doc__)
+tool_execution_end = _signal("tool_execution_end", ToolExecutionEnd)
 
 
 @attrs.frozen(kw_only=True)
@@ -231,9 +229,7 @@ class ToolOutputTruncated(Event):
     truncation: "truncate.Result"
 
 
-tool_output_truncated: NamedSignal = _namespace.signal(
-    "tool_output_truncated", ToolOutputTruncated.__doc__
-)
+tool_output_truncated = _signal("tool_output_truncated", ToolOutputTruncated)
 
 
 @attrs.frozen(kw_only=True)
@@ -246,9 +242,7 @@ class ContextCompactionStart(Event):
     """The number of messages to be summarized."""
 
 
-context_compaction_start: NamedSignal = _namespace.signal(
-    "context_compaction_start", ContextCompactionStart.__doc__
-)
+context_compaction_start = _signal("context_compaction_start", ContextCompactionStart)
 
 
 @attrs.frozen(kw_only=True)
@@ -273,9 +267,7 @@ class ContextCompactionEnd(Event):
         return sum((call.usage for call in self.calls), Usage())
 
 
-context_compaction_end: NamedSignal = _namespace.signal(
-    "context_compaction_end", ContextCompactionEnd.__doc__
-)
+context_compaction_end = _signal("context_compaction_end", ContextCompactionEnd)
 
 
 @attrs.frozen(kw_only=True)
@@ -286,7 +278,7 @@ class ContextChanged(Event):
     messages_after: int
 
 
-context_changed: NamedSignal = _namespace.signal("context_changed", ContextChanged.__doc__)
+context_changed = _signal("context_changed", ContextChanged)
 
 signals: dict[str, NamedSignal] = dict(_namespace)
 """Every signal by name: for a recorder, or to log everything."""
