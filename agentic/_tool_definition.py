@@ -61,7 +61,9 @@ class ToolDefinition:
     """Who may call it: `direct` is the model itself; any other name is one of the host's
     callers."""
 
-    annotations: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True, hash=False)
+    annotations: Mapping[str, Any] = attrs.field(
+        factory=dict, kw_only=True, hash=False, validator=must_be(Mapping)
+    )
     """What the tool's author says about its effects, for policies and never sent to a model: by the
     names of MCP, `readOnlyHint`, `destructiveHint`, `idempotentHint`, `openWorldHint` and `title`.
     A claim, not a guarantee: rely on it only if you trust the author.

@@ -77,6 +77,10 @@ class TiktokenCounter:
         return count_in_slices(load, text) if load else EstimateCounter().count(text)
 
 
+def _path(given: "str | os.PathLike[str]") -> str:
+    return os.fspath(given) if isinstance(given, os.PathLike) else given
+
+
 @attrs.frozen
 class TokenizersCounter:
     """Counts with a local model's own `tokenizer.json` (extra `tokenizers`), exact and offline.
@@ -88,7 +92,7 @@ class TokenizersCounter:
         ImportError: the extra is not installed.
     """
 
-    path: str = attrs.field(converter=os.fspath)
+    path: str = attrs.field(converter=_path, validator=must_be(str))
 
     def __attrs_post_init__(self) -> None:
         _load_tokenizer(self.path)

@@ -149,6 +149,12 @@ def test_an_unknown_encoding_is_refused(make: Callable[[str], Counter]) -> None:
         make("o300k")
 
 
+def test_path_of_another_type_is_refused() -> None:
+    """Before any file is looked for."""
+    with pytest.raises(ConfigError, match=r"TokenizersCounter\.path must be a str, got 5"):
+        TokenizersCounter(5)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("content", [None, "{}", "no JSON"])
 def test_a_file_that_holds_no_tokenizer_is_refused(tmp_path: Path, content: str | None) -> None:
     """Nor one that is not there."""

@@ -56,6 +56,13 @@ def test_schema_hash_is_the_same_everywhere() -> None:
     )
 
 
+@pytest.mark.parametrize("annotations", [None, 3, "readOnlyHint"])
+def test_annotations_of_another_type_are_refused(annotations: Any) -> None:
+    """An approval would fail on them in the middle of a run."""
+    with pytest.raises(ConfigError, match="annotations must be a Mapping"):
+        tools.ToolDefinition("read", annotations=annotations)
+
+
 def test_the_schema_hash_ignores_wording_order_and_callers() -> None:
     """Only what the arguments are written against counts."""
     shuffled = MappingProxyType(dict(reversed(SCHEMA.items())))
