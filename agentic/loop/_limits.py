@@ -174,7 +174,11 @@ class LimitWatch:
 
     def _price(self, decision: Decision) -> float:
         if self.limits.price is not None:
-            return self.limits.price(decision)
+            price: object = self.limits.price(decision)
+            if not (is_number(price) and price >= 0):
+                remedy = "return US dollars, and 0.0 for what is free"
+                raise ConfigError("limits.price(decision)", price, "a number >= 0", remedy)
+            return price
         found = cost(normalize(decision.usage), self.model, provider=self.provider or None)
         return 0.0 if found is None else float(found.total)
 

@@ -13,6 +13,7 @@ from agentic._decision import Decision, Input
 from agentic._lazy import asyncio, events, hashlib
 from agentic._protocols import Executor, Store
 from agentic._tool_definition import ToolDefinition
+from agentic._validate import all_are
 from agentic.context.view import View
 from agentic.errors import ContextOverflow
 from agentic.loop._calls import CallOutcome, ToolBatch, call_key, make_unique, refuse
@@ -267,8 +268,10 @@ class Run:
         )
 
     async def _list_tools(self) -> None:
-        executor = self.setup.executor
-        self.tools = () if executor is None else tuple(await executor.list_tools())
+        if self.setup.executor is not None:
+            listed = await self.setup.executor.list_tools()
+            remedy = "return the definitions from list_tools()"
+            self.tools = all_are(ToolDefinition, listed, "the executor's tools", remedy)
 
     async def _decide(self) -> Decision:
         """Ask the model; if the request was too large, ask once more with a smaller one."""

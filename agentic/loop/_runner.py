@@ -1,5 +1,6 @@
 """The Runner: the parts of an agent, checked before the first request."""
 
+import inspect
 import operator
 import os
 from collections.abc import Sequence
@@ -103,6 +104,9 @@ class Runner:
     @decider.validator
     def _check_decider(self, _: object, value: object) -> None:
         _check_part("decider", value, "decide", "async decide(request) -> Decision")
+        if inspect.iscoroutinefunction(getattr(value, "stream", None)):
+            allowed = "an object whose stream yields pieces of text, and a Decision at the end"
+            raise ConfigError("decider", value, allowed, "write async def stream with yield")
 
     @executor.validator
     def _check_executor(self, _: object, value: object) -> None:

@@ -9,7 +9,7 @@ from agentic.context.compactors import Digest
 from agentic.context.strategies import FitContextWindow
 from agentic.errors import ConfigError
 from agentic.history import MemoryStore
-from agentic.loop import Decision, Request, Runner
+from agentic.loop import Decision, Input, Request, RunLimits, Runner
 from agentic.messages import Message
 from agentic.testing import ScriptedDecider, ScriptedExecutor
 from agentic.tokens import CharCounter
@@ -170,3 +170,35 @@ def test_budget_that_is_set_later_applies() -> None:
     runner.store = _AppendOnly()
     with pytest.raises(ConfigError, match="a Rewriter, since the budget compacts"):
         runner.run_sync("And now?")
+
+
+@pytest.mark.parametrize("listed", [None, ["read"], "read"])
+def test_listing_of_other_things_than_tools_is_refused(listed: Any) -> None:
+    """Before a model is asked about them."""
+
+    class Listing(ScriptedExecutor):
+        async def list_tools(self) -> Any:
+            return listed
+
+    with pytest.raises(ConfigError, match="the executor's tools must be a list of ToolDefinition"):
+        _runner(executor=Listing({})).run_sync("hi")
+
+
+@pytest.mark.parametrize("price", [None, "0.1", float("nan"), -0.1])
+def test_price_that_no_sum_can_hold_is_refused(price: Any) -> None:
+    """With NaN in it, the sum would never reach the limit."""
+    limits = RunLimits(dollars=1, price=lambda _: price)
+
+    with pytest.raises(ConfigError, match=r"limits\.price\(decision\) must be a number >= 0"):
+        _runner(limits=limits).run_sync("hi")
+
+
+def test_stream_that_is_a_coroutine_is_refused() -> None:
+    """It was meant to yield, and would fail at the first request."""
+
+    class Returning(ScriptedDecider):
+        async def stream(self, _: Input) -> str:
+            return "done"
+
+    with pytest.raises(ConfigError, match="decider must be an object whose stream yields"):
+        _runner(decider=Returning("done"))
