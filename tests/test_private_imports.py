@@ -56,7 +56,6 @@ PRIVATE = {
     "agentic.loop._calls": FAULTS,
     "agentic.loop._conversation": FAULTS,
     "agentic.loop._limits": FAULTS,
-    "agentic.loop._truncation": "any number of results of any size, without a run for each",
     "agentic.loop._turn_results": FAULTS,
     "agentic.messages._decoding": "what an adapter asks of messages is asked of all five at once",
     "agentic.providers._failure": "errors of no SDK in particular",
