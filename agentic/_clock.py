@@ -21,6 +21,7 @@ class Stopwatch:
     """The seconds at which the run must end. Who records its steps sees to it."""
     _before: float = attrs.field(default=0.0, init=False)
     """The seconds that were measured before the latest pause."""
+    # Not the time of day, which may be set while a run lasts.
     _since: float | None = attrs.field(factory=time.monotonic, init=False)
     """When it last began to run; None while it is paused."""
 

@@ -92,6 +92,7 @@ class Store(Protocol):
         ...
 
 
+# Checked at run time, because a store that cannot replace is one all the same.
 @runtime_checkable
 class Rewriter(Store, Protocol):
     """A store whose history can be replaced, which is what a compaction does."""

@@ -53,6 +53,7 @@ class ToolDefinition:
 
     name: str = attrs.field()
     description: str = attrs.field(default="", validator=must_be(str))
+    # Not part of the hash, because a dict has none; equal definitions still have equal hashes.
     parameters: Mapping[str, Any] = attrs.field(factory=_no_parameters, hash=False)
     """The arguments, as a JSON Schema of type object. Treat it as read-only."""
     allowed_callers: tuple[str, ...] = attrs.field(
@@ -132,6 +133,7 @@ class ToolDefinition:
 
 
 def _canonical(value: object) -> str:
+    # Without NaN, which is no JSON, and without spaces: every process has the same hash.
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_as_dict
     )

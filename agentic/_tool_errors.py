@@ -102,6 +102,7 @@ def bad_arguments(name: str, problems: Iterable[str]) -> ToolError:
     - path is missing
     Correct them and call it again.
     """
+    # The lines alone are bounded, so that what to do is read however many there are.
     lines = bounded("\n".join(f"- {problem}" for problem in problems))
     message = f"{name} was not run, since its arguments do not fit:\n{lines}"
     return ToolError(f"{message}\nCorrect them and call it again.", "bad_arguments")

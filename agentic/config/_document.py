@@ -19,6 +19,7 @@ __all__ = ["Document", "Unreadable", "read_yaml"]
 _MAX_VALUES = 10_000
 """The most values, counting those produced by aliases: a few lines can expand to billions."""
 _MAX_DEPTH = 40
+"""The deepest nesting. PyYAML recurses, and so does what reads its nodes."""
 _WORDS = {
     spelling: value
     for word, value in {"true": True, "false": False, "null": None, "~": None, "": None}.items()

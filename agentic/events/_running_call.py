@@ -66,6 +66,7 @@ class RunningCall:
         )
 
 
+# A context variable, because the calls of a turn run at the same time.
 _running: ContextVar[RunningCall | None] = ContextVar("running_call", default=None)
 
 

@@ -109,6 +109,7 @@ class _Execution:
     """Measures the tool, without the waiting for a person."""
     pauses: list[bool] = attrs.field(init=False, factory=list)
     """For each pause that the call is in, whether it may have taken effect before."""
+    # Quoted, as everywhere here: asyncio is loaded with the first run.
     task: "asyncio.Task[ToolResult]" = attrs.field(init=False)
     outcome: CallOutcome | None = attrs.field(init=False, default=None)
     ended_at: float = attrs.field(init=False, default=0.0)

@@ -159,6 +159,7 @@ class LimitWatch:
             RunLimit.SECONDS: self.is_out_of_time,
             # Not `>=`: these calls have not run yet, and may use the limit up.
             RunLimit.CALLS: limits.calls is not None and self._calls > limits.calls,
+            # Not `>=`: the limit may be None, and the run ends when the two are equal.
             RunLimit.REPEATED_TURNS: self._repeated == limits.repeated_turns,
             RunLimit.TURNS: turn >= self.max_turns,
         }

@@ -135,6 +135,7 @@ class CompositeExecutor:
                 if found.name not in owners:
                     owners[found.name] = executor
                     definitions.append(found)
+        # Replaced at once: a call that runs meanwhile finds the owners of one whole listing.
         self._owners = owners
         return definitions
 
