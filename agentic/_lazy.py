@@ -6,19 +6,28 @@ no event loop yet, and sends nothing.
 """
 
 import importlib
-import types
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 __all__ = ["LazyModule", "asyncio", "events", "futures", "hashlib", "load_lazily", "logging"]
 
 
-class LazyModule(types.ModuleType):
-    """A module that is imported when one of its names is first used."""
+class LazyModule:
+    """Stands for a module that is imported when one of its names is first used."""
+
+    # No ModuleType, whose own search for a name would cost each use ten times as much.
+    __slots__ = ("_module", "_name")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._module: Any = None
 
     def __getattr__(self, name: str) -> Any:
-        # At each use, because the rooms hold on to this object; after the first, it is a lookup.
-        return getattr(importlib.import_module(self.__name__), name)
+        if self._module is None:
+            self._module = importlib.import_module(self._name)
+        # At each use: nest_asyncio, for notebooks, replaces `asyncio.run` at any time
+        # (https://github.com/erdewit/nest_asyncio, 2026-11).
+        return getattr(self._module, name)
 
 
 if TYPE_CHECKING:
