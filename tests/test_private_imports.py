@@ -65,7 +65,6 @@ PRIVATE = {
     "agentic.providers.overflow._error_text": DATA,
     "agentic.providers.overflow._wordings": DATA,
     "agentic.replay._judge": BARE,
-    "agentic.replay._records": BARE,
     "agentic.replay._report": BARE,
     "agentic.replay._validity": BARE,
     "agentic.replay._steps": BARE,

@@ -5,6 +5,7 @@ The engine is imported by what needs it, because it is an extra of its own.
 
 import asyncio
 import contextlib
+import functools
 import logging
 import os
 import re
@@ -120,14 +121,14 @@ class RunsPlace:
         # Whoever only lists runs opens no session; a SqliteSessions that opens none has no file.
         sessions: Any = SqliteSessions(os.devnull) if agent is None else agent.sessions()
         made = Service(
-            _refuse if agent is None else _Maker(agent).make_runner,
+            _refuse if agent is None else functools.partial(_make_runner, agent),
             sessions=sessions,
             database_url=self.url,
             name="" if agent is None else agent.name,  # empty: the runs of all agents
             lease_seconds=_LEASE_SECONDS[self.kind],
         )
         if agent is not None and works:
-            _Maker(agent).make_runner("check")  # mistakes in the file are reported now
+            _make_runner(agent, "check")  # mistakes in the file are reported now
         async with contextlib.AsyncExitStack() as entered:
             with _reachable():
                 service = await entered.enter_async_context(made)
@@ -209,14 +210,8 @@ def describe_run(run: "RunInfo") -> dict[str, Any]:
     return {**attrs.asdict(run), "submitted_at": run.submitted_at.isoformat()}
 
 
-@attrs.frozen(eq=False)
-class _Maker:
-    """Makes the Runner of each session of an agent."""
-
-    agent: config.AgentConfig
-
-    def make_runner(self, session_id: str) -> Runner:
-        return self.agent.runner(self.agent.session(session_id), approver=_Absent())
+def _make_runner(agent: config.AgentConfig, session_id: str) -> Runner:
+    return agent.runner(agent.session(session_id), approver=_Absent())
 
 
 class _Absent:

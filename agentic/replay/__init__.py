@@ -13,9 +13,12 @@ Start with `read_transcripts`, `make_policy`, `replay` and `Report`.
 from agentic.replay._page import render_page as render_page
 from agentic.replay._policies import POLICIES as POLICIES
 from agentic.replay._policies import ContextLimits, ReplayPolicy, make_policy
+from agentic.replay._records import Cut as Cut
 from agentic.replay._records import Price as Price
 from agentic.replay._records import PromptCache as PromptCache
 from agentic.replay._records import Replayed as Replayed
+from agentic.replay._records import SentRequest as SentRequest
+from agentic.replay._records import Series as Series
 from agentic.replay._records import cost_of as cost_of
 from agentic.replay._records import price_of as price_of
 from agentic.replay._replay import replay

@@ -11,8 +11,7 @@ import attrs
 import pytest
 
 from agentic.messages import Message
-from agentic.replay import Replayed, Report, Transcript, render_page
-from agentic.replay._records import Cut, SentRequest
+from agentic.replay import Cut, Replayed, Report, SentRequest, Transcript, render_page
 from agentic.replay._report import columns_of
 
 Open: TypeAlias = Callable[..., Any]

@@ -13,13 +13,13 @@ from agentic.replay import (
     ContextLimits,
     Replayed,
     Report,
+    Series,
     Transcript,
     make_policy,
     render_page,
     replay,
 )
 from agentic.replay._judge import text_of
-from agentic.replay._records import Series
 from agentic.replay._steps import StepBudget, step_data
 from agentic.tokens import CharCounter
 
