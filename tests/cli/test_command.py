@@ -80,7 +80,7 @@ def test_the_version_is_the_packages(agentic: Any) -> None:
     assert agentic("--version").out.startswith("agentic 0.")
 
 
-def test_truncate_loads_neither_rich_nor_a_room_that_it_does_not_need() -> None:
+def test_truncate_loads_only_what_it_needs() -> None:
     """A filter in a pipe starts quickly."""
     program = (
         "import sys; from agentic.cli import main; main(['truncate']);"
@@ -95,7 +95,7 @@ def test_truncate_loads_neither_rich_nor_a_room_that_it_does_not_need() -> None:
     assert done.stdout == b"[]\n"
 
 
-def test_without_the_extra_one_sentence_says_how_to_get_it(tmp_path: Path) -> None:
+def test_a_missing_extra_is_one_sentence(tmp_path: Path) -> None:
     """No traceback for a plain installation."""
     (tmp_path / "click.py").write_text("raise ModuleNotFoundError('no click', name='click')")
 
@@ -160,7 +160,7 @@ def test_a_full_disk_is_one_sentence(process: Any) -> None:
     assert done.stderr.count(b"agentic: no space left on device\n") == 1
 
 
-def test_a_terminal_that_lacks_a_character_gets_a_question_mark(process: Any) -> None:
+def test_a_missing_character_is_a_question_mark(process: Any) -> None:
     """An old locale is no traceback."""
     done = process("count", "--model", "ü", env={"PYTHONIOENCODING": "ascii"}, input=b"text")
 

@@ -127,7 +127,7 @@ def test_json_has_the_numbers_and_the_summary(agentic: Any, tmp_path: Path) -> N
     assert said["summary"]["messages_summarized"] == 25
 
 
-def test_without_an_id_it_is_the_session_that_changed_last(agentic: Any, folder: Path) -> None:
+def test_the_latest_session_is_the_default(agentic: Any, folder: Path) -> None:
     """And with one it is that one."""
     assert agentic("compact", folder).out.startswith("new: ")
     assert json.loads(agentic("context", folder, "--json", "-s", "old").out)["session"] == "old"
@@ -165,7 +165,7 @@ def test_diff_prints_whole_messages_or_json_if_asked(agentic: Any, folder: Path)
     assert plain["added"][0]["content"].startswith("[Context Summary - 18 previous messages]")
 
 
-def test_a_session_that_is_being_written_is_left_alone(agentic: Any, folder: Path) -> None:
+def test_a_session_in_use_stays_whole(agentic: Any, folder: Path) -> None:
     """Looking is allowed, compacting is not."""
 
     async def meanwhile() -> tuple[Any, Any]:
@@ -183,7 +183,7 @@ def test_a_session_that_is_being_written_is_left_alone(agentic: Any, folder: Pat
     assert "Traceback" not in compacted.err
 
 
-def test_there_is_nothing_to_summarize_in_a_short_session(agentic: Any, folder: Path) -> None:
+def test_a_short_session_needs_no_summary(agentic: Any, folder: Path) -> None:
     """It says so, and changes nothing."""
     asyncio.run(keep(history.JsonlStore(folder / "short.jsonl"), Message("user", "hello")))
 
@@ -233,7 +233,7 @@ def test_a_mistake_is_one_sentence(  # noqa: PLR0917
     assert done.out == ""
 
 
-def test_a_file_that_is_no_session_is_told_where(agentic: Any, tmp_path: Path) -> None:
+def test_a_wrong_file_is_named(agentic: Any, tmp_path: Path) -> None:
     """Somebody who names the wrong file learns that it is the wrong file."""
     (tmp_path / "notes.jsonl").write_text("no JSON\n" * 3)
 

@@ -25,7 +25,7 @@ def test_each_file_and_all_of_them_are_counted(agentic: Any, tmp_path: Path) -> 
     ]
 
 
-def test_stdin_is_a_number_alone_and_the_counter_is_named_beside_it(agentic: Any) -> None:
+def test_stdin_is_a_number_alone(agentic: Any) -> None:
     """The pipe gets the number; the person is told what it is worth."""
     done = agentic("count", "--model", "claude-sonnet-4-5", stdin=TEXT.encode())
 
@@ -43,9 +43,7 @@ def test_stdin_is_a_number_alone_and_the_counter_is_named_beside_it(agentic: Any
         (["-m", "claude-sonnet-4-5"], "times 1.3; o200k_base itself is estimated, within 10 %"),
     ],
 )
-def test_how_exact_and_whether_the_name_is_known_is_told(
-    agentic: Any, arguments: list[str], said: str
-) -> None:
+def test_the_exactness_of_counts_is_told(agentic: Any, arguments: list[str], said: str) -> None:
     """A number alone looks exact."""
     assert said in agentic("count", *arguments, stdin=TEXT.encode()).err
 
@@ -70,7 +68,7 @@ def test_json_says_which_counter_and_how_exact(agentic: Any, tmp_path: Path) -> 
     assert said["counter"] == "exact: o200k_base by quicktok"
 
 
-def test_a_text_over_a_megabyte_is_counted_in_parts(agentic: Any, tmp_path: Path) -> None:
+def test_large_texts_are_counted_in_parts(agentic: Any, tmp_path: Path) -> None:
     """Parts end with a line, where a tokenizer cuts too."""
     long = TEXT * 80_000
     (tmp_path / "long.txt").write_text(long)
@@ -81,14 +79,14 @@ def test_a_text_over_a_megabyte_is_counted_in_parts(agentic: Any, tmp_path: Path
     assert counted == pytest.approx(tokens.count_text(long), abs=100)
 
 
-def test_what_is_no_text_is_counted_as_its_replacement(agentic: Any) -> None:
+def test_odd_bytes_count_as_their_replacement(agentic: Any) -> None:
     """A picture among the files is no traceback."""
     done = agentic("count", stdin=b"\xff\xfe\x00")
 
     assert int(done.out) == tokens.count_text("\ufffd\ufffd\x00")
 
 
-def test_a_file_that_is_not_there_does_not_stop_the_others(agentic: Any, tmp_path: Path) -> None:
+def test_a_missing_file_does_not_stop_others(agentic: Any, tmp_path: Path) -> None:
     """As wc(1) does: the problem on stderr, the rest on stdout, status 1."""
     (tmp_path / "a.txt").write_text(TEXT)
 

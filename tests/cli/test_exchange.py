@@ -130,9 +130,7 @@ def test_a_mistake_is_one_sentence(
     ],
 )
 @pytest.mark.usefixtures("place")
-def test_a_bare_word_that_names_nothing_is_told_how_to_name_it(
-    agentic: Any, name: str, said: str
-) -> None:
+def test_an_unknown_place_says_how_to_name(agentic: Any, name: str, said: str) -> None:
     """It may be meant for a new place as well as for an agent; what names one has its own error."""
     Path("agents").mkdir()
     Path("agents/coder.yaml").touch()
@@ -146,7 +144,7 @@ def test_a_bare_word_that_names_nothing_is_told_how_to_name_it(
     assert done.err.count("\n") == 1
 
 
-def test_a_folder_that_is_named_as_one_is_made(agentic: Any, place: Path) -> None:
+def test_a_slash_makes_a_folder(agentic: Any, place: Path) -> None:
     """As a session file and a database are."""
     agentic("export", place, "-o", "work.jsonl")
 

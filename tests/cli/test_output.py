@@ -65,7 +65,7 @@ def test_a_file_that_cannot_grow_is_an_error(
 
 @UNBUFFERED
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_pipe_that_takes_a_part_gets_the_rest(
+def test_partial_writes_are_completed(
     tmp_path: Path, big: Path, command: tuple[str, ...], unbuffered: str
 ) -> None:
     """Its reader may be slow, and have made it one that does not block."""
@@ -90,9 +90,7 @@ def test_a_pipe_that_takes_a_part_gets_the_rest(
 
 
 @UNBUFFERED
-def test_a_reader_that_leaves_in_the_middle_is_told_by_the_status(
-    tmp_path: Path, big: Path, unbuffered: str
-) -> None:
+def test_a_leaving_reader_sets_the_status(tmp_path: Path, big: Path, unbuffered: str) -> None:
     """As other tools have it."""
     line = f"{AGENTIC} export {big.name} | head -c 10; exit ${{PIPESTATUS[0]}}"
 
@@ -166,7 +164,7 @@ def test_text_from_outside_is_read_and_not_obeyed(
 
 
 @pytest.mark.usefixtures("evil")
-def test_an_export_on_a_terminal_is_the_same_session(
+def test_an_export_survives_a_terminal(
     tmp_path: Path, in_terminal: Callable[..., bytes], agentic: Any
 ) -> None:
     """What would be obeyed is written as JSON escapes; into a file it goes as it is."""

@@ -78,7 +78,7 @@ def test_a_message_that_is_not_there_is_told(agentic: Any, kept: Path, message: 
     assert "has no message" in done.err
 
 
-def test_a_secret_that_is_no_text_is_one_sentence(agentic: Any, kept: Path, tmp_path: Path) -> None:
+def test_a_secret_must_be_text(agentic: Any, kept: Path, tmp_path: Path) -> None:
     """A session is UTF-8, so nothing else can be in it."""
     (tmp_path / "key.bin").write_bytes(b"\xff\xfe")
 

@@ -28,7 +28,7 @@ def kept(tmp_path: Path) -> Path:
     return tmp_path / "kept"
 
 
-def test_the_list_has_a_line_for_each_the_latest_first(agentic: Any, kept: Path) -> None:
+def test_the_latest_session_is_listed_first(agentic: Any, kept: Path) -> None:
     """A table that does not depend on the width of a screen, so that cut(1) and awk(1) work."""
     lines = agentic("sessions", kept).out.splitlines()
 

@@ -54,7 +54,7 @@ def test_a_short_text_passes_unchanged_and_in_silence(agentic: Any) -> None:
     assert (done.status, done.out, done.err) == (0, "one\ntwo", "")
 
 
-def test_whole_lines_at_the_start_are_what_head_prints(agentic: Any) -> None:
+def test_whole_lines_are_those_of_head(agentic: Any) -> None:
     """Each with its newline, the last one too."""
     assert agentic("truncate", "--head", "-n", "2", stdin=LOG).out == "step 1\nstep 2\n"
     assert agentic("truncate", "--head", "-c", "6", stdin=LOG).out == "step 1"
@@ -64,9 +64,7 @@ def test_whole_lines_at_the_start_are_what_head_prints(agentic: Any) -> None:
 
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(raw=st.binary(max_size=60), mode=st.sampled_from(["head", "tail"]), size=st.integers(1, 70))
-def test_bytes_that_are_no_text_go_through_as_they_are(
-    agentic: Any, raw: bytes, mode: str, size: int
-) -> None:
+def test_odd_bytes_pass_unchanged(agentic: Any, raw: bytes, mode: str, size: int) -> None:
     """What is kept is a part of what was given, never more than the limit, never replaced."""
     done = agentic("truncate", f"--{mode}", "--bytes", str(size), stdin=raw)
 
@@ -78,7 +76,7 @@ def test_bytes_that_are_no_text_go_through_as_they_are(
 
 @pytest.mark.parametrize("from_file", [False, True])
 @pytest.mark.parametrize("mode", ["head", "tail", "middle"])
-def test_what_is_within_the_limit_is_whole_whatever_its_bytes_are(
+def test_odd_bytes_within_limits_stay(
     agentic: Any, tmp_path: Path, mode: str, *, from_file: bool
 ) -> None:
     """A file of 60 bytes is within 60 bytes, though a model would get three for each."""
@@ -115,7 +113,7 @@ def test_one_byte_is_one_byte() -> None:
     assert done.stderr.startswith(b"agentic: Only the first byte of the first line is shown: ")
 
 
-def test_json_has_the_text_the_measure_and_the_notice(agentic: Any) -> None:
+def test_json_has_text_measure_and_notice(agentic: Any) -> None:
     """A program reads all of it at once; bytes that are not text are U+FFFD there."""
     done = agentic("truncate", "--json", "-n", "1", stdin=b"one\n\xff\n")
 
@@ -151,7 +149,7 @@ def test_a_mistake_is_one_sentence(
     assert done.out == ""
 
 
-def test_the_start_of_an_endless_pipe_ends_at_once() -> None:
+def test_an_endless_pipe_ends_at_once() -> None:
     """What is not read is not counted, and the notice says so."""
     done = piped("yes", "--head", "--json", "--lines", "2")
 
@@ -164,7 +162,7 @@ def test_the_start_of_an_endless_pipe_ends_at_once() -> None:
     )
 
 
-def test_the_start_of_a_slow_pipe_is_not_waited_for() -> None:
+def test_a_slow_pipe_is_not_awaited() -> None:
     """Once it has its lines it ends, as head(1) does, and says that it did not look further."""
     with subprocess.Popen(
         [*AGENTIC, "--head", "-n", "2"], stdin=-1, stdout=-1, stderr=-1
@@ -180,7 +178,7 @@ def test_the_start_of_a_slow_pipe_is_not_waited_for() -> None:
     assert b"whatever follows was not read" in err
 
 
-def test_a_pipe_that_ends_at_the_limit_is_whole() -> None:
+def test_a_pipe_may_end_at_the_limit() -> None:
     """Exactly as many lines as asked for: nothing is missing, nothing is said."""
     done = piped("printf 'one\\ntwo\\n'", "--head", "-n", "2")
 
@@ -190,7 +188,7 @@ def test_a_pipe_that_ends_at_the_limit_is_whole() -> None:
 @pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="nothing tells the peak here")
 @pytest.mark.parametrize("mode", ["head", "tail", "middle"])
-def test_a_file_of_a_gigabyte_takes_the_memory_of_its_limits(tmp_path: Path, mode: str) -> None:
+def test_memory_depends_on_the_limits_alone(tmp_path: Path, mode: str) -> None:
     """At most 40 MB for the process and all, in a few seconds."""
     line = b"2026-11-21 10:15:02 INFO worker-7 finished job 48151 in 23 ms\n"
     with (tmp_path / "big").open("wb") as big:

@@ -24,7 +24,7 @@ import pytest
         ("ALL", 3_000_000),
     ],
 )
-def test_a_size_is_spelled_as_in_an_agents_file(agentic: Any, spelled: str, meant: int) -> None:
+def test_sizes_are_spelled_as_in_yaml(agentic: Any, spelled: str, meant: int) -> None:
     """A kilobyte has 1,024 bytes; of three million, as many are kept."""
     done = agentic("truncate", "--json", "--head", "-c", spelled, stdin=b"x" * 3_000_000)
 

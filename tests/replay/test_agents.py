@@ -221,7 +221,7 @@ def test_gemini_cli_rewinds_to_a_message(write: Write) -> None:
     assert "It sets x." not in str(transcript.messages)
 
 
-def test_an_older_session_of_gemini_cli_is_one_object(write: Write) -> None:
+def test_old_gemini_sessions_are_one_object(write: Write) -> None:
     """With all of its messages, and a failed call."""
     lines = [line for line in gemini() if "type" in line]
     lines[2]["toolCalls"][0]["status"] = "error"

@@ -102,7 +102,7 @@ def test_a_digest_is_judged_by_what_it_quotes() -> None:
     assert Point(past, terms).judge(str(note)) == 0.75
 
 
-def test_points_look_at_what_the_future_takes_from_the_past() -> None:
+def test_points_have_terms_used_later() -> None:
     """A term that nobody met before is no loss; one that is used later is."""
     task = Message("user", "Mend src/a.py, not src/b.py.")
     late = Message("assistant", tool_calls=[ToolCall("c2", "write", '{"path": "src/new.py"}')])
@@ -123,7 +123,7 @@ def test_actions_in_the_replies_are_actions() -> None:
     assert point.terms == ["src/a.py"]
 
 
-def test_the_text_of_a_conversation_has_what_was_called() -> None:
+def test_a_text_names_what_was_called() -> None:
     """Names, arguments that are JSON or not, and outputs, a line each."""
     broken = Message("assistant", tool_calls=[ToolCall("c2", "run", "{no json")])
 
@@ -185,7 +185,7 @@ def test_the_best_is_one_that_could_be_sent() -> None:
     assert best_of(rows[:1], cost) == set()
 
 
-def test_the_cheapest_is_not_the_best_if_it_forgets_half() -> None:
+def test_the_best_remembers_at_least_half() -> None:
     """Neither for its cost nor for its size; if all forget half, none is."""
     cost = next(column for column in columns_of(priced=False) if column.key == "cost")
     rows = [row("last", cost=1, recall=0.49), row("digest", cost=5, recall=0.8)]
@@ -210,7 +210,7 @@ def test_the_verdict_weighs_cost_against_memory() -> None:
     assert verdict_of(rows[:1]).endswith("none comes closest, with 2 of 3 refused")
 
 
-def test_the_price_depends_on_the_size_of_a_request() -> None:
+def test_prices_depend_on_request_size() -> None:
     """Above 200,000 tokens a request of Gemini 2.5 Pro costs twice as much."""
     price = price_of("gemini-2.5-pro", datetime(2026, 11, 1, tzinfo=UTC))
 

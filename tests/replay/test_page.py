@@ -182,7 +182,7 @@ def test_what_was_never_sent_is_no_red_peak(opened: Open) -> None:
     assert drawn["arrows"] == []
 
 
-def test_a_stroke_that_leaves_the_chart_ends_in_an_arrow(opened: Open) -> None:
+def test_clipped_strokes_end_in_an_arrow(opened: Open) -> None:
     """Sizes far above the window do not flatten what was sent; each is told to go on."""
     browser = opened(report([uncut(900, 9_000)]))
 
@@ -300,7 +300,7 @@ def test_one_turn_is_a_picture_too(opened: Open) -> None:
     assert browser.evaluate("document.querySelectorAll('[data-panel] .dot').length") == 1
 
 
-def test_one_turn_is_a_dot_in_the_overview_too(opened: Open) -> None:
+def test_one_request_is_a_dot(opened: Open) -> None:
     """One of each policy, in its colour, on a wide page and on a narrow one."""
     made = report([replayed("none", [300]), replayed("digest", [200])])
     dots = """[...document.querySelectorAll(".all .dot")].filter((e) => e.getClientRects().length)

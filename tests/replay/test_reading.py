@@ -337,7 +337,7 @@ def test_a_half_written_last_line_is_noted(write: Write) -> None:
     assert transcript.notes == ("line 4 breaks off and is left out",)
 
 
-def test_a_last_line_that_ends_in_half_a_character_breaks_off(write: Write) -> None:
+def test_half_a_character_breaks_off(write: Write) -> None:
     """The end of the file may be in the middle of one."""
     transcript = one(write(b'{"role":"user","content":"a"}\n{"role":"user","content":"\xc3'))
 
@@ -411,7 +411,7 @@ def test_stored_surrogates_may_break_off_anywhere(tmp_path: Path) -> None:
         (b'{"type":"session","cwd":"/"}\n{"type":"message"}\n', 2, "None where the role"),
     ],
 )
-def test_what_cannot_be_read_is_told_with_its_line(
+def test_unreadable_lines_are_named(
     content: bytes, line: int | None, found: str, write: Write
 ) -> None:
     """Which file, which line, what is there, and what would be understood."""

@@ -94,7 +94,7 @@ def test_clearing_is_no_dropping(talk: Talk) -> None:
     assert first.what == ("1 read output cleared",)
 
 
-def test_a_digest_compacts_the_history_and_says_what_it_kept(talk: Talk) -> None:
+def test_a_digest_says_what_it_kept(talk: Talk) -> None:
     """The summary is that of the compaction; later cuts start from the compacted history."""
     [digest] = run(talk(40), "digest")
 
@@ -113,7 +113,7 @@ class Broken:
         raise OSError("the model is away")
 
 
-def test_a_compaction_that_fails_is_told_and_the_request_still_fits(talk: Talk) -> None:
+def test_a_failed_compaction_still_fits(talk: Talk) -> None:
     """As in a Runner, what does not fit is left out; why there is no summary is not hidden."""
     limits = budget.Policy(4_000)
     policy = ReplayPolicy("broken", manager=budget.Manager(COUNTER, Broken(), limits))
@@ -215,7 +215,7 @@ def test_a_turn_costs_what_is_new_in_it(talk: Talk) -> None:
         ("absent.yaml", "absent.yaml"),
     ],
 )
-def test_a_misspelt_policy_is_told_with_what_there_is(spec: str, told: str) -> None:
+def test_a_misspelt_policy_lists_the_known(spec: str, told: str) -> None:
     """The name, the option or the value is named, and what would do."""
     with pytest.raises((ConfigError, ValueError), match=r"(must be|no option|no such)") as refused:
         make_policy(spec, ContextLimits(budget.Policy(4_000), COUNTER))

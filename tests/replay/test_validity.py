@@ -68,7 +68,7 @@ def damaged(draw: st.DrawFn) -> list[list[Message]]:
 
 @given(views=damaged())
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_what_is_told_is_what_a_look_at_the_whole_tells(views: list[list[Message]]) -> None:
+def test_incremental_checks_equal_whole_checks(views: list[list[Message]]) -> None:
     """Clean or damaged, by the rules of all providers, and by none but pairing."""
     for names in (ADAPTERS, ()):
         adapters = adapters_of(names)
@@ -76,7 +76,7 @@ def test_what_is_told_is_what_a_look_at_the_whole_tells(views: list[list[Message
 
 
 @pytest.mark.parametrize("damage", ["lost call", "lost result", "strayed result", "orphan"])
-def test_a_request_torn_after_a_sound_one_is_refused(damage: str, talk: Talk) -> None:
+def test_a_torn_request_is_refused(damage: str, talk: Talk) -> None:
     """Wherever it is torn, though everything else in it was found sound before."""
     messages = talk(40)
     views = [messages]
@@ -96,7 +96,7 @@ def test_a_request_torn_after_a_sound_one_is_refused(damage: str, talk: Talk) ->
     assert refusals == dict.fromkeys(range(1, len(views), 2), "a call is separated from its result")
 
 
-def test_an_id_that_comes_back_far_away_is_the_encoders_to_keep_apart() -> None:
+def test_encoders_keep_repeated_ids_apart() -> None:
     """Rounds that are not looked at together may share ids: a look at the whole accepts that."""
     call = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "read"}
     output = {"type": "function_call_output", "call_id": "c1", "output": "text"}
@@ -142,7 +142,7 @@ def test_clearing_costs_a_look_at_what_is_cleared(talk: Talk) -> None:
     assert counted.messages < 4 * len(messages)
 
 
-def test_replies_in_a_row_cost_a_look_at_the_latest() -> None:
+def test_only_the_latest_reply_is_checked() -> None:
     """Each of them ends a request of its own, which is as long as the session by then."""
     counted = Counted()
     validity = Validity((counted,))  # type: ignore[arg-type]

@@ -133,7 +133,7 @@ def test_who_leaves_does_not_end_the_chat(chat: Chat, request_: str) -> None:
 
 
 @pytest.mark.parametrize("request_", ["interrupt", "tool interrupt"])
-def test_an_interrupt_from_within_ends_the_chat_in_peace(chat: Chat, request_: str) -> None:
+def test_an_inner_interrupt_ends_the_chat(chat: Chat, request_: str) -> None:
     """The session is whole, and the status is that of Ctrl-C."""
     done = chat(request_, "hello")
     again = chat("hello")
@@ -170,7 +170,7 @@ def test_a_second_ctrl_c_ends_what_blocks(rough: Path) -> None:
     assert b"Traceback" not in err
 
 
-def test_a_summary_that_is_stopped_is_told_as_that(rough: Path) -> None:
+def test_a_stopped_summary_says_so(rough: Path) -> None:
     """Ctrl-C while a summary is made is no error with a name of Python."""
     rough.write_text(
         "model: rough.py:Rough\ncontext_window: 9000\nstore: {path: kept}\n"
@@ -213,7 +213,7 @@ def test_what_is_logged_is_read_and_not_obeyed(rough: Path, process: Any) -> Non
     assert not set("\x1b\x9b\u202e") & set(said)
 
 
-def test_a_reply_on_a_terminal_is_not_obeyed_though_requests_are_piped(
+def test_a_terminal_obeys_no_reply(
     tmp_path: Path, agent: Path, in_terminal: Callable[..., bytes]
 ) -> None:
     """What matters is where a reply goes to."""
@@ -229,7 +229,7 @@ def test_a_reply_on_a_terminal_is_not_obeyed_though_requests_are_piped(
     assert not set("\x1b\x9b\u202e") & set(shown.decode())
 
 
-def test_a_model_that_is_mistaken_is_blamed_on_who_named_it(rough: Path, agentic: Any) -> None:
+def test_a_wrong_model_names_its_source(rough: Path, agentic: Any) -> None:
     """No line of the file has it."""
     typed = agentic("chat", rough, stdin=b"/model foo:bar\n")
     given = agentic("chat", rough, "--model", "foo:bar")

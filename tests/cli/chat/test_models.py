@@ -87,7 +87,7 @@ def test_a_local_server_replies_in_its_window(
     assert re.search(r"Tokens:   \d+ / 19,904 ", out)
 
 
-def test_a_local_model_that_is_missing_is_one_sentence(
+def test_a_missing_local_model_is_explained(
     agentic: Any, tmp_path: Path, serving_apart: Callable[..., AbstractContextManager[str]]
 ) -> None:
     """With the models that are there, or the address that did not answer."""

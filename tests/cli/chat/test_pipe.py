@@ -26,14 +26,14 @@ def test_replies_are_the_output_and_nothing_else_is(agentic: Any, agent: Path) -
     assert "[" in done.err
 
 
-def test_a_line_that_ends_with_a_backslash_goes_on(agentic: Any, agent: Path) -> None:
+def test_a_backslash_continues_the_line(agentic: Any, agent: Path) -> None:
     """A request may have several lines."""
     done = agentic("chat", agent, stdin=b"say one\\\ntwo\n")
 
     assert done.out == "one two \n"
 
 
-def test_a_new_session_has_an_id_to_come_back_to(agentic: Any, agent: Path) -> None:
+def test_a_new_session_says_its_id(agentic: Any, agent: Path) -> None:
     """It is printed, and resumed by it or as the latest."""
     first = agentic("chat", agent, stdin=b"say one\n")
     new = first.err.split()[2].rstrip(".")
@@ -68,7 +68,7 @@ def test_a_long_session_greets_with_what_is_summarized(agentic: Any, agent: Path
     assert done.err == "Resuming session abc123\n52 messages in history (25 summarized)\n"
 
 
-def test_a_trigger_summarizes_by_itself_and_it_is_told(agentic: Any, agent: Path) -> None:
+def test_a_triggered_summary_is_reported(agentic: Any, agent: Path) -> None:
     """N is 10 here; a summarizer that fails is reported and a digest takes its place."""
     with (agent.parent / "scripted.py").open("a") as file:
         file.write(
@@ -120,7 +120,7 @@ def test_a_summary_is_part_of_the_price(agentic: Any, agent: Path, how: str) -> 
         ("crash", "KeyError: 'turn'"),
     ],
 )
-def test_a_problem_of_the_model_is_a_sentence_and_the_chat_goes_on(
+def test_the_chat_survives_a_failing_model(
     agentic: Any, agent: Path, request_: str, said: str
 ) -> None:
     """A script learns from the status that a request got no reply."""
@@ -131,7 +131,7 @@ def test_a_problem_of_the_model_is_a_sentence_and_the_chat_goes_on(
     assert done.out == "here \n"
 
 
-def test_a_tool_that_fails_is_shown_with_its_reason(agentic: Any, agent: Path) -> None:
+def test_a_failed_tool_shows_its_reason(agentic: Any, agent: Path) -> None:
     """The call, clipped, and what became of it."""
     done = agentic("chat", agent, stdin=b"read no-such-file\n")
 
@@ -179,7 +179,7 @@ def test_help_lists_every_command(agentic: Any, agent: Path) -> None:
     assert "unheard" not in done.out
 
 
-def test_history_shows_the_latest_and_says_how_many_are_before(agentic: Any, agent: Path) -> None:
+def test_history_shows_the_latest_messages(agentic: Any, agent: Path) -> None:
     """By the numbers that the recall tool knows them by."""
     done = agentic("chat", agent, stdin=b"say one\nsay two\n/history 2\n")
 
@@ -243,7 +243,7 @@ def test_a_mistake_is_told_before_the_chat_begins(  # noqa: PLR0917
     assert done.err.count("\n") == 1
 
 
-def test_every_mistake_in_the_agents_file_is_told_at_once(agentic: Any, agent: Path) -> None:
+def test_all_mistakes_are_told_at_once(agentic: Any, agent: Path) -> None:
     """With file, line and key."""
     agent.write_text("modle: x\nmax_turns: 0\n")
 
@@ -254,7 +254,7 @@ def test_every_mistake_in_the_agents_file_is_told_at_once(agentic: Any, agent: P
     assert f"{agent}:2: max_turns" in done.err
 
 
-def test_ctrl_c_ends_a_pipe_and_the_session_is_whole(agentic: Any, agent: Path) -> None:
+def test_ctrl_c_leaves_a_whole_session(agentic: Any, agent: Path) -> None:
     """The status is the one that a shell expects, and what follows is not asked."""
     with subprocess.Popen(
         [sys.executable, "-m", "agentic", "chat", agent, "-s", "work"],
@@ -314,7 +314,7 @@ def test_an_incomplete_reply_is_told(agentic: Any, agent: Path) -> None:
     assert "The reply was cut off at the limit of tokens.\n" in done.err
 
 
-def test_a_file_that_orders_to_ask_is_refused_in_a_pipe(agentic: Any, agent: Path) -> None:
+def test_a_pipe_refuses_to_ask(agentic: Any, agent: Path) -> None:
     """Nobody is there to answer; without that line, tools run as in any program."""
     agent.write_text(f"{agent.read_text()}approve: ask\n")
 

@@ -24,7 +24,7 @@ def test_a_call_that_is_stopped_is_answered(chat: Any) -> None:
     assert kept[3:] == ["m4 user       say next", "m5 assistant  next"]
 
 
-def test_two_chats_on_one_session_are_one_too_many(terminal: Any) -> None:
+def test_a_session_has_one_chat(terminal: Any) -> None:
     """The second one is told so in a sentence, and can go on when the first has left."""
     first = terminal("chat", "agent.yaml", "--session", "work")
     first.prompt()
@@ -106,7 +106,7 @@ def test_a_spinner_shows_seconds_and_tokens(chat: Any) -> None:
 
 
 @pytest.mark.long
-def test_a_prompt_that_is_not_installed_is_one_sentence(terminal: Any, agent: Path) -> None:
+def test_a_missing_prompt_names_its_extra(terminal: Any, agent: Path) -> None:
     """An installation from before has no prompt_toolkit; a plain chat needs none."""
     parts = agent.parent / "parts"
     parts.mkdir()
