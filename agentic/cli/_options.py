@@ -40,12 +40,8 @@ class TokenSize(click.ParamType):  # type: ignore[type-arg]  # generic in newer 
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> int:
         """Return the number, or fail with a sentence that says how to write one."""
-        text = str(value).strip().lower().replace(",", "").replace("_", "")
-        factor = {"k": 1_000, "m": 1_000_000}.get(text[-1:], 1)
-        digits = text[:-1] if factor > 1 else text
-        try:
-            number = int(float(digits) * factor)
-        except (ValueError, OverflowError):
+        number = _read_tokens(str(value))
+        if number is None:
             self.fail(
                 f"{str(value)!r} is no number of tokens; write 128000, 128k or 1m", param, ctx
             )
@@ -63,13 +59,26 @@ class WindowOrModel(click.ParamType):  # type: ignore[type-arg]  # generic in ne
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> int | str:
         """Return the number, or the name."""
-        try:
-            tokens = TokenSize().convert(value, param, ctx)
-        except click.BadParameter:
-            return str(value)
-        if not tokens:
+        number = _read_tokens(str(value))
+        if number is None:
+            return str(value).strip()
+        if number < 1:
             self.fail("a window has at least one token", param, ctx)
-        return tokens
+        return number
+
+
+def _read_tokens(text: str) -> int | None:
+    """Return the number of tokens that a text is; None if it is none.
+
+    >>> _read_tokens("128k"), _read_tokens("1.5 M"), _read_tokens("gpt-5")
+    (128000, 1500000, None)
+    """
+    digits = text.strip().lower().replace(",", "").replace("_", "")
+    factor = {"k": 1_000, "m": 1_000_000}.get(digits[-1:], 1)
+    try:
+        return int(float(digits[:-1] if factor > 1 else digits) * factor)
+    except (ValueError, OverflowError):
+        return None
 
 
 def host_option(command: _F) -> _F:

@@ -53,6 +53,7 @@ def test_command_serves_until_it_is_interrupted(tmp_path: Path, hosts: Any, serv
         (["--to", "openai.com", "--window", "9k"], "to must be an address such as https://api"),
         (["--to", "http://x", "--window", "gpt-99x"], "window must be a model whose context wind"),
         (["--to", "http://x", "--window", "0"], "a window has at least one token"),
+        (["--to", "http://x", "--window=-5"], "a window has at least one token"),
         (["--to", "http://x"], "Missing option '-w' / '--window'"),
         (["--to", "http://x", "-w", "9k", "--host", "no.such.host.invalid"], "is no address of"),
         (["--to", "http://x", "-w", "9k", "--port", "{port}"], "is in use: choose another one"),
