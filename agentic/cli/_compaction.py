@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import attrs
 import click
 
-from agentic.cli._output import clip, end_sentence, json_line, printable
+from agentic.cli._output import clip, count_of, end_sentence, json_line, printable
 from agentic.cli._place import SessionPlace, place_argument, session_option
 from agentic.context.budget import Compaction
 from agentic.errors import CompactionRefused
@@ -201,5 +201,4 @@ def _diff_lines(sign: str, message: Message, *, full: bool) -> str:
 
 
 def _count(messages: Iterable[Message]) -> str:
-    number = sum(message.summary is None for message in messages)
-    return f"{number:,} message" if number == 1 else f"{number:,} messages"
+    return count_of(sum(message.summary is None for message in messages), "message")

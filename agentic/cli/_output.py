@@ -16,6 +16,7 @@ from agentic.errors import AgenticError, IncompleteReply, NothingToRestore
 __all__ = [
     "FOLDER_GONE",
     "clip",
+    "count_of",
     "describe_problem",
     "embolden",
     "end_sentence",
@@ -89,6 +90,15 @@ def escape(line: str) -> str:
 def local_time(when: datetime) -> str:
     """Return a time in the local time zone, to the minute."""
     return f"{when.astimezone():%Y-%m-%d %H:%M}"
+
+
+def count_of(number: int, noun: str) -> str:
+    """Return a number of things.
+
+    >>> count_of(1, "message"), count_of(2_000, "message")
+    ('1 message', '2,000 messages')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def json_line(plain: Any) -> str:

@@ -12,7 +12,7 @@ import click
 
 from agentic.cli._compaction import describe_message
 from agentic.cli._options import whole_number
-from agentic.cli._output import clip, embolden, local_time, printable, say
+from agentic.cli._output import clip, count_of, embolden, local_time, printable, say
 from agentic.cli._stdio import is_asked
 from agentic.messages import Message
 from agentic.replay import FoundSession, Replayed, Transcript, find_sessions
@@ -123,7 +123,7 @@ def _request_lines(transcript: Transcript, replayed: Replayed, width: int) -> It
             refused = f", refused: {printable(request.refused)}" if request.refused else ""
             lines = [f"{head}{refused}"]
             if shown:
-                lines.append(f"{'':{_INDENT}}{_count(shown, 'message')} as before")
+                lines.append(f"{'':{_INDENT}}{count_of(shown, 'message')} as before")
             for each in itertools.islice(items, length - shown):
                 lines += each
             yield lines
@@ -142,7 +142,7 @@ def _item_lines(
             yield list(_made_lines(item, width))
             continue
         missing = item - following
-        gap = [f"{'':{_INDENT}}[{_count(missing, 'message')} not sent]"] if missing > 0 else []
+        gap = [f"{'':{_INDENT}}[{count_of(missing, 'message')} not sent]"] if missing > 0 else []
         label = f"m{item + 1}"
         line = f"{label:>{_INDENT - 1}} {describe_message(messages[item], width - _INDENT)}"
         yield [*gap, line]
@@ -167,7 +167,3 @@ def _wants_next() -> bool:
         key = "q"
     click.echo("\r" + " " * len(_HINT) + "\r", nl=False)
     return key not in _LEAVE
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

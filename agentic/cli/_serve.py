@@ -19,7 +19,7 @@ from agentic.cli._durable import (
     working,
 )
 from agentic.cli._options import format_address, host_option, listen, port_option
-from agentic.cli._output import json_line, printable, say
+from agentic.cli._output import count_of, json_line, printable, say
 
 if TYPE_CHECKING:
     from agentic.bridges.dbos import RunInfo, Worker
@@ -111,7 +111,7 @@ def runs_command(
     if place.path is not None and not place.path.exists():
         raise click.ClickException(f"{place.path}: no runs yet: start with agentic serve")
     if prune_seconds is not None:
-        click.echo(f"removed {asyncio.run(_prune(place, prune_seconds))} runs")
+        click.echo(f"removed {count_of(asyncio.run(_prune(place, prune_seconds)), 'run')}")
         return
     found = asyncio.run(_list(place, limit))
     for run in found:

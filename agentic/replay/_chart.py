@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import attrs
 
 from agentic.replay._html import Markup, tag
-from agentic.replay._records import Cut, Replayed
+from agentic.replay._records import Cut, Replayed, count_of
 
 __all__ = ["ChartSubject", "Frame", "colour_of", "draw_all", "draw_one", "group_cuts"]
 
@@ -280,7 +280,8 @@ def _line(replayed: Replayed, scale: Scale, frame: Frame, at: int) -> Markup:
     """Draw the line of one policy among others; a session with a single request is a dot."""
     sizes = [request.tokens for request in replayed.requests]
     points = _points(sizes, scale, frame.buckets)
-    told = f"{replayed.policy}: at most {replayed.peak:,} tokens, {len(replayed.cuts)} compactions"
+    compactions = count_of(len(replayed.cuts), "compaction")
+    told = f"{replayed.policy}: at most {replayed.peak:,} tokens, {compactions}"
     line = tag("polyline", class_="line", points=points)
     hover = tag("title", told)
     return tag("g", hover, line, _dot(sizes, scale), class_=colour_of(at), data_policy=at)
@@ -309,10 +310,10 @@ def _svg(
 
 
 def _label(replayed: Replayed, subject: ChartSubject) -> str:
+    requests = count_of(len(replayed.requests), "request")
     return (
-        f"{subject.name} under {replayed.policy}: {len(replayed.requests)} requests, at most "
-        f"{replayed.peak:,} tokens in a window of {subject.window:,}, "
-        f"{len(replayed.cuts)} compactions"
+        f"{subject.name} under {replayed.policy}: {requests}, at most {replayed.peak:,} tokens in "
+        f"a window of {subject.window:,}, {count_of(len(replayed.cuts), 'compaction')}"
     )
 
 

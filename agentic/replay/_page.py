@@ -17,7 +17,7 @@ import attrs
 import agentic
 from agentic.replay._chart import ChartSubject, Frame, colour_of, draw_all, draw_one, group_cuts
 from agentic.replay._html import Markup, tag, text
-from agentic.replay._records import Cut, Replayed
+from agentic.replay._records import Cut, Replayed, count_of
 from agentic.replay._report import Column, PolicyRow, Report, best_of, row_of, verdict_of
 from agentic.replay._steps import StepBudget, draw_steps, step_data
 
@@ -225,7 +225,7 @@ def _footer() -> Markup:
 def _section(report: Report, shown: Sequence[int], at: int, *, can_step: bool) -> Markup:
     """Return the section of one transcript, by its position."""
     transcript, replayed = report.replays[at]
-    sizes = f"{len(transcript.messages):,} messages, {replayed[0].said:,} tokens"
+    sizes = f"{count_of(len(transcript.messages), 'message')}, {replayed[0].said:,} tokens"
     notes = [tag("li", note) for note in transcript.notes]
     body: list[Markup] = [
         tag("h2", transcript.name, *_links(shown, at)),
@@ -352,8 +352,7 @@ def _cuts_table(cuts: Sequence[Cut]) -> Markup:
     table = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *rows), class_="cuts")
     more = len(cuts) - _SHOWN
     rest = tag("p", f"and {more:,} more", class_="quiet") if more > 0 else ""
-    noun = "compaction" if len(cuts) == 1 else "compactions"
-    summary = tag("summary", f"{len(cuts):,} {noun}, one by one")
+    summary = tag("summary", f"{count_of(len(cuts), 'compaction')}, one by one")
     return tag("details", summary, tag("div", table, class_="wide"), rest)
 
 

@@ -26,8 +26,18 @@ __all__ = [
     "SentRequest",
     "Series",
     "cost_of",
+    "count_of",
     "price_of",
 ]
+
+
+def count_of(number: int, noun: str) -> str:
+    """Return a number of things.
+
+    >>> count_of(1, "compaction"), count_of(2_000, "compaction")
+    ('1 compaction', '2,000 compactions')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 @attrs.frozen(kw_only=True)

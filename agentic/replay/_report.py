@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from agentic.replay._records import Price, Replayed, cost_of
+from agentic.replay._records import Price, Replayed, cost_of, count_of
 from agentic.replay._transcripts import Transcript
 
 __all__ = ["Column", "PolicyRow", "Report", "best_of", "columns_of", "row_of", "verdict_of"]
@@ -101,12 +101,11 @@ class Report:
             problems = [f"{each.policy}: {what}" for each in replayed for what in each.problems]
             notes = "".join(f"  note: {note}\n" for note in (*transcript.notes, *problems))
             told = f"  {verdict_of(rows)}\n" if several else ""
-            number = len(transcript.messages)
-            messages = f"{number:,} message{'' if number == 1 else 's'}"
+            messages = count_of(len(transcript.messages), "message")
             head = f"{transcript.name} ({messages}, {transcript.format})"
             parts.append(f"{head}\n{notes}{told}{_table(rows, self.columns, bold, width)}")
         if (more := len(self.replays) - _DETAILS) > 0:
-            parts.append(f"and {more:,} more transcripts: --json has the figures of each")
+            parts.append(f"and {count_of(more, 'more transcript')}: --json has the figures of each")
         return "\n\n".join(parts)
 
     def to_plain(self) -> dict[str, Any]:

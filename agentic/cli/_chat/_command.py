@@ -20,7 +20,7 @@ from agentic.cli._chat._lines import PlainPrompt, Prompt, read_pipe
 from agentic.cli._chat._models import choose_model, find_choices, model_name, new_agent
 from agentic.cli._chat._screen import Screen, describe_size
 from agentic.cli._chat._slash import SLASHES, Quit, run_command
-from agentic.cli._output import is_capable, print_warnings, printable
+from agentic.cli._output import count_of, is_capable, print_warnings, printable
 from agentic.cli._place import SessionPlace, find_agent
 from agentic.cli._stdio import captured_stdio
 from agentic.messages import Message, split_rounds
@@ -233,10 +233,8 @@ async def _greet(talk: ChatSession, prompt: Prompt | None) -> None:
         return
     talk.screen.note(greeting)
     if talk.status is not None and (ignored := talk.status.ignored_summary) is not None:
-        number = ignored.messages_summarized
-        talk.screen.warn(
-            f"A summary of {number:,} messages is ignored: it points past the history."
-        )
+        number = count_of(ignored.messages_summarized, "message")
+        talk.screen.warn(f"A summary of {number} is ignored: it points past the history.")
     messages = await talk.session.store.full()
     talk.outcomes = _outcomes(messages)
     if prompt is not None:

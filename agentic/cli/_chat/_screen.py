@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from agentic import events
-from agentic.cli._output import clip, end_sentence, escape, printable
+from agentic.cli._output import clip, count_of, end_sentence, escape, printable
 from agentic.messages import ToolCall, ToolResult
 from agentic.session import Status
 
@@ -184,7 +184,8 @@ class Screen:
             self.warn(f"{sign}{result.name} failed in {took}: {message}")
             return
         notice = f" {clip(result.notice, _MESSAGE_WIDTH)}" if result.notice else ""
-        self.note(f"{sign}{result.name}: {len(result.output):,} characters in {took}{notice}")
+        size = count_of(len(result.output), "character")
+        self.note(f"{sign}{result.name}: {size} in {took}{notice}")
 
     def check(self) -> None:
         """Raise the error that stopped a receiver from printing; by itself, it does not end a run.
@@ -197,7 +198,8 @@ class Screen:
 
     def _show_block(self, call: ToolCall, result: ToolResult, number: int, took: str) -> None:
         failed = result.error is not None
-        message = result.error.message if result.error else f"{len(result.output):,} characters"
+        size = count_of(len(result.output), "character")
+        message = result.error.message if result.error else size
         name = clip(call.name, max(_LEAST_WIDTH, self.out.width // 3))
         begin = f"{'✗' if failed else '▸'} {number} {name}"
         room = self.out.width - cell_len(f"{begin}  ·  · {took}")
@@ -232,7 +234,7 @@ class Screen:
             return
         sign = "to" if self.is_plain else "→"
         sizes = f"{event.tokens_before:,} {sign} {event.tokens_after:,} tokens"
-        self.note(f"{len(event.dropped):,} messages summarized: {sizes}")
+        self.note(f"{count_of(len(event.dropped), 'message')} summarized: {sizes}")
 
     def _print(self, console: Console, text: str, style: str) -> None:
         self.end_line()

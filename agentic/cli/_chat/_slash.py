@@ -10,7 +10,7 @@ from agentic.cli._chat._models import choose_model, list_models
 from agentic.cli._chat._screen import describe_call
 from agentic.cli._compaction import describe_compaction, describe_message, describe_undo
 from agentic.cli._options import whole_number
-from agentic.cli._output import clip
+from agentic.cli._output import clip, count_of
 from agentic.session import render_context
 
 __all__ = ["SLASHES", "Quit", "run_command"]
@@ -60,8 +60,8 @@ async def _undo(talk: ChatSession, _: str) -> None:
     if (taken := await talk.do(talk.undo())) is None:
         return
     if taken:
-        count = "1 message" if taken == 1 else f"{taken:,} messages"
-        talk.screen.say(f"Taken back: {count}. /restore brings them back.")
+        brings = "brings it back" if taken == 1 else "brings them back"
+        talk.screen.say(f"Taken back: {count_of(taken, 'message')}. /restore {brings}.")
     else:
         talk.screen.say("There is no exchange to take back: /restore undoes a summary.")
 
@@ -84,7 +84,8 @@ async def _history(talk: ChatSession, count: str) -> None:
         return
     latest = max(0, len(messages) - wanted)
     if latest:
-        talk.screen.note(f"{latest:,} earlier messages; /history {len(messages)} shows all.")
+        earlier = count_of(latest, "earlier message")
+        talk.screen.note(f"{earlier}; /history {len(messages)} shows all.")
     for number, message in enumerate(messages[latest:], latest + 1):
         talk.screen.say(f"{f'm{number}':>5} {describe_message(message)}")
     if not messages:

@@ -181,10 +181,11 @@ def test_help_lists_every_command(agentic: Any, agent: Path) -> None:
 
 def test_history_shows_the_latest_messages(agentic: Any, agent: Path) -> None:
     """By the numbers that the recall tool knows them by."""
-    done = agentic("chat", agent, stdin=b"say one\nsay two\n/history 2\n")
+    done = agentic("chat", agent, stdin=b"say one\nsay two\n/history 2\n/history 3\n")
 
     assert done.out.endswith("   m3 user       say two\n   m4 assistant  two\n")
     assert "2 earlier messages; /history 4 shows all." in done.err
+    assert "1 earlier message; /history 4 shows all." in done.err
 
 
 def test_another_model_goes_on_with_the_same_session(agentic: Any, agent: Path) -> None:
