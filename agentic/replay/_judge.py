@@ -45,7 +45,7 @@ class MessageTexts:
         return "\n".join(filter(None, (self._known[id(each)][1] for each in messages)))
 
 
-@attrs.define(slots=False)
+@attrs.define
 class Point:
     """A place in a session: what came before and after it."""
 
@@ -53,6 +53,8 @@ class Point:
     terms: list[str]
     """The terms of the past that the future uses; at least one."""
     texts: MessageTexts = attrs.field(factory=MessageTexts, repr=False)
+    _lines_by_term: dict[str, set[str]] = attrs.field(factory=dict, init=False, repr=False)
+    _quoting: dict[tuple[str, str], bool] = attrs.field(factory=dict, init=False, repr=False)
 
     @cached_property
     def text(self) -> str:
@@ -97,14 +99,6 @@ class Point:
     @cached_property
     def _lines(self) -> set[str]:
         return {line.strip() for line in self.text.split("\n")}
-
-    @cached_property
-    def _lines_by_term(self) -> dict[str, set[str]]:
-        return {}
-
-    @cached_property
-    def _quoting(self) -> dict[tuple[str, str], bool]:
-        return {}
 
 
 def _holds_window(term: str, line: str, text: str) -> bool:
@@ -182,22 +176,14 @@ def text_of(messages: Sequence[Message]) -> str:
     return MessageTexts().of(messages)
 
 
-def _speaks_in_text(messages: Sequence[Message]) -> bool:
-    """Return whether actions are written in replies, and outputs come back as user messages.
-
-    >>> _speaks_in_text([Message("assistant", "I run it: `ls`")])
-    True
-    """
-    return not any(message.tool_calls for message in messages)
-
-
 def _used_terms(messages: Sequence[Message]) -> list[list[str]]:
     r"""Return the terms in what each message does.
 
     >>> _used_terms([Message("user", "Run it."), Message("assistant", "```\nmake a.py\n```")])
     [[], ['a.py']]
     """
-    in_text = _speaks_in_text(messages)
+    # Without calls, actions are written in replies, and outputs come back as user messages.
+    in_text = not any(message.tool_calls for message in messages)
     return [
         [term for text in _actions(message, in_text) for term in _terms_in(text)]
         for message in messages

@@ -11,7 +11,6 @@ the day for which it was looked up, next to the list's version.
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from functools import cached_property
 
 import attrs
 
@@ -216,7 +215,7 @@ _STEP = 1_000
 """Prices depend on the size of a request in steps that are multiples of this, in tokens."""
 
 
-@attrs.define(slots=False)
+@attrs.define
 class Price:
     """The price of what is sent to a model; what the model writes is the same under any policy."""
 
@@ -225,6 +224,10 @@ class Price:
     provider: str
     day: datetime
     """The day whose prices they are."""
+    _known: dict[int, tuple[float, float]] = attrs.field(
+        factory=dict, init=False, eq=False, repr=False
+    )
+    """By size, in steps: the price of a token that the cache has, and of one written to it."""
 
     @property
     def description(self) -> str:
@@ -246,7 +249,6 @@ class Price:
         return total
 
     def _rates(self, tokens: int) -> tuple[float, float]:
-        """Return the price of a token that the cache has, and of one that is written to it."""
         step = max(1, -(-tokens // _STEP))
         if step not in self._known:
             size = step * _STEP
@@ -254,10 +256,6 @@ class Price:
             written = Usage(input=size, cache_write=size)
             self._known[step] = self._each(read) / size, self._each(written) / size
         return self._known[step]
-
-    @cached_property
-    def _known(self) -> dict[int, tuple[float, float]]:
-        return {}
 
     def _each(self, usage: Usage) -> float:
         spent = cost(usage, self.model, provider=self.provider, at=self.day)
