@@ -143,6 +143,9 @@ def _made(model: str, found: Any, options: Mapping[str, Any]) -> Any:
     try:
         return found(**options)
     except Exception as error:
+        # What connects to a server itself says best which models that has.
+        if isinstance(error, ConfigError) and error.name == "model":
+            raise
         allowed = "a class or a function that creates a decider"
         message = f"cannot create a decider with {model}: {type(error).__name__}: {error}"
         raise ConfigError("model", model, allowed, message=message) from error

@@ -95,8 +95,9 @@ def test_a_missing_local_model_is_explained(
         missing = agentic("chat", _agent(tmp_path, "lmstudio", address, "qwen4"))
     gone = agentic("chat", _agent(tmp_path, "lmstudio", address))
 
-    assert "lmstudio has no model 'qwen4'; it has qwen3 (did you mean 'qwen3'?)" in missing.err
-    assert f"no lmstudio server answers at {address}" in gone.err
+    told = "lmstudio has no model 'qwen4'; it has qwen3 (did you mean 'qwen3'?)"
+    assert re.fullmatch(rf"agentic: \S+local\.yaml:1: {re.escape(told)}\n", missing.err)
+    assert re.search(rf":1: no lmstudio server answers at {address}\n", gone.err)
 
 
 def test_models_of_servers_and_keys_are_listed(
