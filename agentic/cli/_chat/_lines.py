@@ -74,7 +74,8 @@ def read_pipe(source: Iterable[bytes]) -> Generator[str, None, None]:
     yield from _joined(line.decode("utf-8", "replace").rstrip("\r\n") for line in source)
 
 
-def _typed() -> Iterator[str]:
+def _typed() -> Iterator[str | None]:
+    """Yield what is typed; None where Ctrl-C takes back what was begun."""
     was_cleared = False
     while True:
         try:
@@ -87,23 +88,27 @@ def _typed() -> Iterator[str]:
                 break
             was_cleared = True
             sys.stdout.write(f"\n{_HINT}")
+            yield None
     sys.stdout.write("\n")
 
 
-def _joined(lines: Iterable[str]) -> Generator[str, None, None]:
-    r"""Join lines that continue in the next line.
+def _joined(lines: Iterable[str | None]) -> Generator[str, None, None]:
+    r"""Join lines that continue in the next line; None takes back those that are not complete.
 
-    >>> list(_joined(["one \\", "two", "", "three"]))
-    ['one \ntwo', 'three']
+    >>> list(_joined(["one \\", "two", "", "three \\", None, "four"]))
+    ['one \ntwo', 'four']
     """
     held: list[str] = []
     for line in lines:
+        if line is None:
+            held.clear()
+            continue
         held.append(line.removesuffix("\\"))
         if line.endswith("\\"):
             continue
         if text := "\n".join(held).strip():
             yield text
-        held = []
+        held.clear()
     if text := "\n".join(held).strip():
         yield text
 

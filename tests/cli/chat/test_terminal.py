@@ -127,3 +127,18 @@ def test_what_went_wrong_is_red(chat: Any) -> None:
 
     assert chat.lines[2].startswith("There is no /nonsense. There are /context, /summarize")
     assert chat.screen.buffer[2][0].fg == "red"
+
+
+def test_ctrl_c_clears_continued_lines(terminal: Any, agent: Path) -> None:
+    """At a plain prompt, too, where each line has been read by then."""
+    chat = terminal("chat", agent.name, "--plain")
+    chat.prompt()
+    chat.enter("say one \\")
+    chat.prompt()
+    chat.press("ctrl-c")
+    chat.shows("(Ctrl-C again leaves)")
+    chat.prompt()
+    chat.ask("say two")
+
+    assert "two" in chat.lines
+    assert "one" not in chat.lines
