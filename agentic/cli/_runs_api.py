@@ -139,12 +139,15 @@ class _Guard:
         await self.app(scope, receive, send)
 
     def _refusal(self, request: Request) -> str:
-        host = request.headers.get("host", "")
-        if self.loopback and urlsplit(f"//{host}").hostname not in _LOOPBACK:
+        host, origin = request.headers.get("host", ""), request.headers.get("origin")
+        try:
+            name, site = urlsplit(f"//{host}").hostname, urlsplit(origin or "").netloc
+        except ValueError:  # a bracket that is not closed
+            return "the host or the origin is no address"
+        if self.loopback and name not in _LOOPBACK:
             return f"the host {host!r} is not served: use 127.0.0.1"
-        origin = request.headers.get("origin")
         # Only browsers send an origin.
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and site != host:
             return "pages of other sites are not served"
         return ""
 
