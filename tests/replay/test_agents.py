@@ -241,6 +241,51 @@ def test_kimi_code_forgets_what_was_undone(write: Write) -> None:
     assert transcript.messages[-1].content == "It sets x."
 
 
+def test_kimi_code_clears_its_context(write: Write) -> None:
+    """What is appended after that stands; a compaction of its own is left out."""
+    call = {"id": "c1", "name": "read", "arguments": "{}"}
+    later = [
+        {"role": "user", "content": "Again."},
+        {"role": "assistant", "content": "I do.", "toolCalls": [call]},
+        {"role": "tool", "content": "x = 2", "toolCallId": "c1"},
+    ]
+    appended = [{"type": "context.append_message", "message": each} for each in later]
+    events = [{"type": "context.clear"}, *appended, {"type": "context.apply_compaction"}]
+
+    transcript = one(write([*kimi_code(), *events]))
+
+    asked, reply, answer = transcript.messages
+    assert (asked.content, reply.tool_calls[0].name) == ("Again.", "read")
+    assert (answer.tool_results[0].call_id, answer.tool_results[0].output) == ("c1", "x = 2")
+    assert transcript.notes == ("1 of its own compactions is left out: the originals are replayed",)
+
+
+def test_gemini_cli_replaces_all_messages(write: Write) -> None:
+    """An update of the session may have all of them; what was shown is not among them."""
+    said = [
+        {"id": "m8", "type": "user", "content": [{"text": "Again."}]},
+        {"id": "m9", "type": "info", "content": "Updated."},
+    ]
+
+    transcript = one(write([*gemini(), {"$set": {"messages": said}}]))
+
+    assert [each.content for each in transcript.messages] == ["Again."]
+
+
+def test_a_whole_response_stands_for_its_items(write: Write) -> None:
+    """As the Responses API returns it, after the input that it answers."""
+    asked = {"role": "user", "content": [{"type": "input_text", "text": "Read a.py."}]}
+    said = {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": "I do."}],
+    }
+
+    transcript = one(write([asked, {"object": "response", "output": [said]}]))
+
+    assert [each.content for each in transcript.messages] == ["Read a.py.", "I do."]
+
+
 def store_opencode(folder: Path, session: str = "ses_1") -> Path:
     """Write a session as a file for each message and each part."""
     for number, message in enumerate(opencode()):
