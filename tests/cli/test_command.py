@@ -1,26 +1,30 @@
 """The command as a whole: its help, its exit statuses, its manners in a pipe."""
 
-import importlib
+import contextlib
+import io
+import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 
-from agentic.cli._command_line import COMMANDS
+from agentic.cli import main
 
 pytestmark = pytest.mark.slow
 
-NAMES = list(COMMANDS)
+
+def listed() -> list[str]:
+    """Return the commands that the help lists."""
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        main(["--help"])
+    commands = printed.getvalue().partition("\nCommands:\n")[2].partition("\n\n")[0]
+    return re.findall(r"^  ([a-z]+)  ", commands, re.MULTILINE)
 
 
-def command(name: str) -> click.Command:
-    """Import a command."""
-    module, _, attribute = COMMANDS[name][0].partition(":")
-    found: click.Command = getattr(importlib.import_module(module), attribute)
-    return found
+NAMES = listed()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -32,8 +36,11 @@ def test_every_command_has_a_help_with_an_example(agentic: Any, name: str) -> No
     assert "Example: " in " ".join(done.out.split())
     assert f"agentic {name}" in done.out
     assert max(map(len, done.out.split("\n"))) <= 80
-    options = [each for each in command(name).params if isinstance(each, click.Option)]
-    assert all(option.help for option in options)
+    lines = done.out.split("\n")
+    for line, after in pairwise(lines):
+        # What an option means follows it, if need be in the next line.
+        if line.startswith("  -"):
+            assert "  " in line.strip() or after.startswith(" " * 10)
 
 
 def test_the_help_lists_every_command_without_importing_one(agentic: Any) -> None:
@@ -41,7 +48,7 @@ def test_the_help_lists_every_command_without_importing_one(agentic: Any) -> Non
     done = agentic("--help")
 
     assert done.status == 0
-    assert all(f"  {name} " in done.out for name in NAMES)
+    assert len(NAMES) == 16
     program = (
         "import sys; from agentic.cli import main; main(['--help']);"
         "found = [m for m in sys.modules if m.startswith('agentic.') and m.count('.') == 1];"
