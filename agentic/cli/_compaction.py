@@ -176,6 +176,7 @@ def _with_session(
 
     async def run() -> tuple[str, _T]:
         found = await place.find(session_id)
+        # Opened as its agent would open it, so that the same budget and summarizer apply.
         async with place.agent.session(found) as session:
             return found, await do(session)
 

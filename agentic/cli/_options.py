@@ -108,6 +108,7 @@ def listen(host: str, port: int) -> socket.socket:
     Raises:
         ClickException: the address cannot be used.
     """
+    # By itself, `create_server` takes every address for one of IPv4.
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)

@@ -114,10 +114,12 @@ def replay_command(
         window=_window(window, model),
         reserve=reserve,
         model=model,
+        # Named twice, a policy is compared once.
         specs=tuple(dict.fromkeys(specs)) if step is None else (step,),
         providers=providers,
         keeps_views=html is not None or step is not None,
     )
+    # Here, too, so that a mistake in them is told before the work and not by each process.
     policies, context_limits = settings.policies(), settings.limits()
     if html is not None:
         _refuse_unwritable(html, force=force)
@@ -212,6 +214,7 @@ def _print(report: Report, *, as_json: bool) -> None:
     if as_json:
         click.echo(json_line(report.to_plain()))
         return
+    # What is piped on is as wide as it is, for cut(1) and awk(1).
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     click.echo(_printable(report).to_text(embolden, width))
     click.echo(f"\nwindow {report.window:,}, reserve {report.reserve:,}; {report.counter}")

@@ -81,6 +81,7 @@ def replay_files(
     """
     sizes = [_size(path) for path, _ in files]
     stepped = sorted(range(len(files)), key=lambda at: -sizes[at])[:_STEPPED]
+    # Views take memory, and a page has sections for a few sessions only.
     jobs = [
         (path, attrs.evolve(settings, keeps_views=settings.keeps_views and at in stepped))
         for at, (path, _) in enumerate(files)
@@ -174,6 +175,7 @@ def _replayed(
     settings: ReplaySettings,
     progress: Callable[[int], None] | None,
 ) -> _Replays:
+    # The only field that differs between files, and the parts do not depend on it.
     policies, context_limits = _parts(attrs.evolve(settings, keeps_views=False))
     return [
         (

@@ -108,6 +108,7 @@ def runs_command(
     Example: agentic runs agent.yaml
     """
     place = RunsPlace.of(name, database)
+    # Connecting would create the database.
     if place.path is not None and not place.path.exists():
         raise click.ClickException(f"{place.path}: no runs yet: start with agentic serve")
     if prune_seconds is not None:

@@ -146,6 +146,7 @@ def import_command(*, name: str, file: str, session_id: str | None) -> None:
     Example: agentic import sqlite:sessions.db monday.jsonl
     """
     place = SessionPlace.at(name, new=True)
+    # Before stdin is read: nobody should type a session that cannot be kept.
     session_id = place.only(session_id)
     if session_id is None and file == "-":
         raise click.UsageError("input from stdin has no name: pass --session ID")

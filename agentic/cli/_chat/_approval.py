@@ -54,6 +54,7 @@ class ChatApprover:
     async def approve(self, call: ToolCall, tool: ToolDefinition, /) -> Approval:
         """Return what the user answers."""
         async with self._asking:
+            # Within the lock: an answer to a call before this one may be `always`.
             if call.name in self._always:
                 return Approval(allowed=True)
             with self.screen.paused():

@@ -153,6 +153,7 @@ class ChatSession:
         """Serve one request, whether or not it succeeds."""
         self._arrived = ""
         result = await self.do(self.runner.run(text))
+        # Kept for the exit status of a pipe, whatever later requests come to.
         self.has_failed = self.has_failed or result is None
         if result is None:
             await self.do(self._keep_arrived())

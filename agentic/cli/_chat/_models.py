@@ -104,6 +104,7 @@ def find_choices() -> list[Choice]:
 
 def new_agent(model: str) -> config.AgentConfig:
     """Return an agent without a file, whose sessions are kept below the current folder."""
+    # Its tools are its own: a real model gets none without a file that names them.
     if model == OFFLINE:
         return choose_model(config.AgentConfig(name=_NAME, tools=_OFFLINE_TOOLS), model)
     return choose_model(config.AgentConfig(name=_NAME), model)
