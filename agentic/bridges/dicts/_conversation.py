@@ -1,6 +1,5 @@
 """One conversation that its owner keeps as a list of a provider's items."""
 
-import asyncio
 import json
 import logging
 import threading
@@ -10,6 +9,7 @@ from typing import Any
 
 import attrs
 
+from agentic._loop_lock import LoopLock
 from agentic._validate import suggest
 from agentic.bridges._lists import are_same
 from agentic.bridges._view_parts import ViewParts, log_notes, tools_as_one
@@ -73,7 +73,7 @@ class Conversation:
     # For `fit` in several threads; it is not held while a compactor is awaited.
     _threads: Any = attrs.field(factory=threading.RLock, init=False, repr=False)
     # For the async methods, whose decisions would overlap while a compactor is awaited.
-    _turns: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False, repr=False)
+    _turns: LoopLock = attrs.field(factory=LoopLock, init=False, repr=False)
 
     @wire.validator
     def _check_wire(self, _: object, wire: object) -> None:

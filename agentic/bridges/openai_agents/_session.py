@@ -15,6 +15,7 @@ from typing import Any
 
 import attrs
 
+from agentic._loop_lock import LoopLock
 from agentic._validate import is_whole
 from agentic.bridges._versions import require
 from agentic.errors import ConfigError
@@ -73,7 +74,7 @@ class StoreSession:
     """A name for the framework's traces; it selects nothing."""
     session_settings: Any = attrs.field(default=None, kw_only=True)
     """The framework's `SessionSettings`, with a `limit` for `get_items`."""
-    _turns: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False, repr=False)
+    _turns: LoopLock = attrs.field(factory=LoopLock, init=False, repr=False)
     _read: tuple[int, list[Message], list[_StoredItems]] | None = attrs.field(
         default=None, init=False, repr=False
     )

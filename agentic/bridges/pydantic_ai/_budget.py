@@ -1,6 +1,5 @@
 """The capability that keeps an agent's requests within the window."""
 
-import asyncio
 import contextlib
 import copy
 import dataclasses
@@ -16,6 +15,7 @@ from pydantic_ai.exceptions import ModelContextWindowExceededError, RetryModelRe
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
 
+from agentic._loop_lock import LoopLock
 from agentic._validate import is_whole
 from agentic.bridges._view_parts import ViewParts, log_notes, tools_as_one
 from agentic.bridges.pydantic_ai._history import History
@@ -51,7 +51,7 @@ class _KnownConversation:
     """The tools of the latest request, as the framework describes them."""
     tools: tuple[ToolDefinition, ...] = ()
     """The same, as a View measures them."""
-    lock: asyncio.Lock = attrs.field(factory=asyncio.Lock)
+    lock: LoopLock = attrs.field(factory=LoopLock)
 
 
 @attrs.define(eq=False)
@@ -76,6 +76,7 @@ class ContextBudget(AbstractCapability[_Deps]):
     only the request is shorter, and the state of the summary is noted in the metadata of the
     request that it was made for. It survives `ModelMessagesTypeAdapter`.
 
+    >>> import asyncio
     >>> from pydantic_ai import Agent
     >>> from pydantic_ai.models.test import TestModel
     >>> agent = Agent(TestModel(), capabilities=[ContextBudget(8_000)])

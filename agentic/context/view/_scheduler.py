@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import attrs
 
 from agentic._lazy import asyncio, futures
+from agentic._loop_lock import LoopLock
 from agentic.context.budget import Backoff, Compaction, CompactionTarget, Manager
 from agentic.context.view._lineage import Branch, Generation
 from agentic.context.view._records import Note
@@ -199,41 +200,27 @@ class CompactionScheduler:
 
 
 @attrs.define(eq=False)
-class TaskLock:
-    """An asyncio.Lock that refuses the task that holds it, which would wait for itself for ever."""
+class TaskLock(LoopLock):
+    """A lock that refuses the task that holds it, which would wait for itself for ever."""
 
-    # Not `factory=asyncio.Lock`: that would import asyncio with this module.
-    _lock: "asyncio.Lock" = attrs.field(factory=lambda: asyncio.Lock(), init=False)  # noqa: PLW0108
-    _loop: object = attrs.field(default=None, init=False)
-    """The event loop that the lock was made for."""
     _holder: object = attrs.field(default=None, init=False)
     """The task that holds it."""
 
-    def locked(self) -> bool:
-        """Return whether a task holds it."""
-        return self._lock.locked()
-
     async def __aenter__(self) -> None:
-        # Without a loop, as where a coroutine is driven by hand, there is no task.
-        loop = asyncio.get_running_loop() if is_loop_running() else None
-        task = asyncio.current_task() if loop else None
-        if task is not None and self._holder is task:
+        if self.locked() and self._holder is asyncio.current_task():
             raise ConfigError(
                 "receiver",
                 "a receiver that waits for a View",
                 "a receiver that ends by itself",
                 message="a receiver cannot await the View that is waiting for it; start a task",
             )
-        # An asyncio.Lock that was waited for refuses to be waited for in another loop, and sync
-        # code starts a loop for each call.
-        if loop is not self._loop and not self._lock.locked():
-            self._lock, self._loop = asyncio.Lock(), loop
-        await self._lock.acquire()
-        self._holder = task
+        await super().__aenter__()
+        # Without a loop, as where a coroutine is driven by hand, there is no task.
+        self._holder = asyncio.current_task() if is_loop_running() else None
 
     async def __aexit__(self, *_: object) -> None:
         self._holder = None
-        self._lock.release()
+        await super().__aexit__()
 
 
 def is_loop_running() -> bool:

@@ -1,4 +1,4 @@
-"""A request that is cancelled while its summary is written leaves the conversation as it was."""
+"""Requests that are cancelled, or made at the same time, leave the conversation sound."""
 
 import asyncio
 from collections.abc import Callable
@@ -68,3 +68,23 @@ def test_cancelled_summary_changes_nothing(wire: Any, fit: _Fit) -> None:
     assert is_cancelled
     assert compactor.asked == 2
     assert sent == undisturbed
+
+
+def test_a_conversation_serves_loop_after_loop() -> None:
+    """A script may call `asyncio.run` twice, with requests at the same time in each."""
+
+    class Sleeping:
+        async def compact(self, messages: list[Message], /) -> str:
+            await asyncio.sleep(0.01)
+            return f"Summary of {len(messages)} messages."
+
+    conversation = Conversation(openai_chat, 2_000, compactor=Sleeping())
+
+    async def both(items: list[Any]) -> Any:
+        return await asyncio.gather(conversation.fit_async(items), conversation.fit_async(items))
+
+    for items in (_LIST, _LIST * 2):
+        first, second = asyncio.run(both(items))
+        assert first == second
+        assert conversation.latest is not None
+        assert len(first) < len(items)

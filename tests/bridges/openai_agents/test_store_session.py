@@ -169,6 +169,21 @@ def test_a_cancelled_batch_is_whole() -> None:
     assert asyncio.run(main()) == (True, TALK, TALK)
 
 
+def test_a_session_serves_loop_after_loop() -> None:
+    """A script may call `asyncio.run` twice, with writers at the same time in each."""
+    session = StoreSession(Waiting())
+
+    async def write(name: str) -> None:
+        batches = ([{"role": "user", "content": f"{name}{n}"}] for n in range(3))
+        await asyncio.gather(*(session.add_items(batch) for batch in batches))
+
+    for name in "ab":
+        asyncio.run(write(name))
+
+    items = asyncio.run(session.get_items())
+    assert sorted(item["content"] for item in items) == ["a0", "a1", "a2", "b0", "b1", "b2"]
+
+
 def test_pops_return_the_items_from_the_last_on() -> None:
     """One at a time, and None at the end."""
 

@@ -6,6 +6,9 @@ from typing import Any
 
 from pydantic_ai.messages import ModelRequest, UserPromptPart
 
+from agentic.bridges.pydantic_ai import to_model_messages
+from agentic.messages import Message
+
 
 def _talk(
     agent: Any, framework: Any, runs: int, history: Sequence[Any] = (), *, save: bool = False
@@ -148,6 +151,28 @@ def test_parallel_runs_share_agent(framework: Any) -> None:
     results = asyncio.run(run())
     assert [len(result.all_messages()) for result in results] == [14] * 5
     assert not any(framework.unpaired(sent) for sent in model.requests)
+
+
+def test_a_budget_serves_loop_after_loop(framework: Any) -> None:
+    """A script may call `asyncio.run` twice, with runs of one conversation in each."""
+
+    class Sleeping:
+        async def compact(self, messages: list[Message], /) -> str:
+            await asyncio.sleep(0.01)
+            return f"Summary of {len(messages)} messages."
+
+    model, budget = framework.RecordingModel(calls=0), framework.budget(compactor=Sleeping())
+    agent = framework.agent(model, budget)
+
+    async def run(words: str) -> None:
+        history = to_model_messages([Message("user", f"{words} {n}") for n in range(200)])
+        runs = (agent.run("Go on.", message_history=history, conversation_id="c") for _ in "ab")
+        await asyncio.gather(*runs)
+
+    for words in ("please", "rather"):
+        asyncio.run(run(words))
+    assert all(framework.summaries(sent) for sent in model.requests)
+    assert len(model.requests) == 4
 
 
 def test_forgotten_conversation_reads_its_state(framework: Any) -> None:
