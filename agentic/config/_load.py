@@ -11,7 +11,7 @@ import attrs
 
 from agentic._validate import suggest
 from agentic.config._agent import AgentConfig
-from agentic.config._problems import ConfigProblems, Fault, Origin, Problem
+from agentic.config._problems import ConfigProblems, Fault, Origin
 from agentic.config._reference import Reference, is_file
 from agentic.errors import ConfigError
 
@@ -111,7 +111,7 @@ def _not_found(path: Path) -> str:
 
 
 def _refused(path: Path, message: str, line: int = 0) -> ConfigProblems:
-    return ConfigProblems([Problem(str(path), line, "", "", message=message)])
+    return Origin(str(path), path.parent).problems([Fault((), "", line=line, message=message)])
 
 
 def _make(text: str, origin: Origin, name: str, environ: Mapping[str, str] | None) -> AgentConfig:
@@ -119,8 +119,8 @@ def _make(text: str, origin: Origin, name: str, environ: Mapping[str, str] | Non
     try:
         read = document.read_yaml(text)
     except document.Unreadable as error:
-        problem = Problem(origin.file, error.line, "", "", message=error.message)
-        raise ConfigProblems([problem]) from error
+        fault = Fault((), "", line=error.line, message=error.message)
+        raise origin.problems([fault]) from error
     origin = attrs.evolve(origin, lines=read.lines)
     variables = os.environ if environ is None else environ
     made: AgentConfig | list[Fault] = structure.structure(read.data, origin.folder, variables)

@@ -161,9 +161,7 @@ class TailBuffer(Buffer):
     a byte limit it holds twice the last ``max_lines`` lines however long they are, and without any
     limit the whole stream.
 
-    With ``spill``, the raw stream is also written to that file (a `str` as UTF-8 with
-    surrogatepass), which is created or emptied, readable and writable only by its owner. Leaving
-    the context closes it.
+    ``spill`` is as for `HeadBuffer`.
 
     >>> with TailBuffer(max_lines=2) as buffer:
     ...     for chunk in (b"on", b"e\ntwo\nth", b"ree"):
@@ -177,7 +175,10 @@ class TailBuffer(Buffer):
 
 
 class MiddleBuffer(Buffer):
-    """Both ends of a stream, in the memory of a HeadBuffer and a TailBuffer together."""
+    """Both ends of a stream, in the memory of a HeadBuffer and a TailBuffer together.
+
+    ``spill`` is as for `HeadBuffer`.
+    """
 
     _mode = Mode.MIDDLE
     _window_type = Ends
