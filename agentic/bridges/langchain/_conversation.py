@@ -22,7 +22,6 @@ from agentic.bridges.langchain._messages import edit, from_message, read_message
 from agentic.context.view import View
 from agentic.errors import ConfigError
 from agentic.messages import Message
-from agentic.tools import ToolDefinition
 
 __all__ = ["ConversationPool", "LangchainConversation", "WrittenPrompt"]
 
@@ -52,9 +51,8 @@ class LangchainConversation:
     """The framework's own objects."""
     messages: list[Message] = attrs.field(factory=list, init=False)
     """What they were read as, one for one; always the same list."""
-    system_prompt: str = attrs.field(default="", init=False)
-    tools: tuple[ToolDefinition, ...] = attrs.field(default=(), init=False)
-    """What was sent next to the messages last time: `before_model` is not told."""
+    beside: dict[str, Any] = attrs.field(factory=dict, init=False)
+    """The system prompt and the tools of the latest request: `before_model` is not told."""
     _facts: list[_Facts] = attrs.field(factory=list, init=False)
     """Copies of what tells the items from others, so that an edit in place is noticed."""
     _places: dict[int, int] = attrs.field(factory=dict, init=False)

@@ -120,8 +120,9 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> ExtendedModelResponse[Any]:
         """Send what fits. After an overflow, send less, once."""
         with self._conversation(request.messages, request.state) as conversation:
-            beside = self._beside(conversation, request)
-            prepared = conversation.view.prepare_sync(conversation.messages, **beside)
+            prepared = conversation.view.prepare_sync(
+                conversation.messages, **self._beside(conversation, request)
+            )
             try:
                 response = handler(_fitted(request, conversation, prepared))
             except Exception as error:
@@ -138,8 +139,9 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> ExtendedModelResponse[Any]:
         """Do what `wrap_model_call` does, without blocking the event loop."""
         with self._conversation(request.messages, request.state) as conversation:
-            beside = self._beside(conversation, request)
-            prepared = await conversation.view.prepare(conversation.messages, **beside)
+            prepared = await conversation.view.prepare(
+                conversation.messages, **self._beside(conversation, request)
+            )
             try:
                 response = await handler(_fitted(request, conversation, prepared))
             except Exception as error:
@@ -170,9 +172,9 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
         # An agent passes the same objects with every request, so they are described once.
         if not are_same(tools, known[0]):
             self._tools = known = tools, _describe(tools)
-        conversation.system_prompt = "" if system is None else read_message(system).content
-        conversation.tools = known[1]
-        return {"system_prompt": conversation.system_prompt, "tools": conversation.tools}
+        prompt = "" if system is None else read_message(system).content
+        conversation.beside = {"system_prompt": prompt, "tools": known[1]}
+        return conversation.beside
 
 
 class _RewritesState:
@@ -181,11 +183,7 @@ class _RewritesState:
     def before_model(self: Any, state: Mapping[str, Any], runtime: object) -> dict[str, Any] | None:
         """Store a summary in place of the messages that it covers."""
         with self._conversation(state["messages"], state) as conversation:
-            prepared = conversation.view.prepare_sync(
-                conversation.messages,
-                system_prompt=conversation.system_prompt,
-                tools=conversation.tools,
-            )
+            prepared = conversation.view.prepare_sync(conversation.messages, **conversation.beside)
             return _rewritten(conversation, prepared)
 
     async def abefore_model(
@@ -193,11 +191,7 @@ class _RewritesState:
     ) -> dict[str, Any] | None:
         """Do what `before_model` does, without blocking the event loop."""
         with self._conversation(state["messages"], state) as conversation:
-            prepared = await conversation.view.prepare(
-                conversation.messages,
-                system_prompt=conversation.system_prompt,
-                tools=conversation.tools,
-            )
+            prepared = await conversation.view.prepare(conversation.messages, **conversation.beside)
             return _rewritten(conversation, prepared)
 
 
