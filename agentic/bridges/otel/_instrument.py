@@ -1,6 +1,7 @@
 """Connecting one Runner, View, Session or Manager to OpenTelemetry, and disconnecting it."""
 
 import weakref
+from collections.abc import Callable, Mapping
 from typing import Any, Self, TypeAlias
 
 import attrs
@@ -21,6 +22,13 @@ __all__ = ["Instrumentation", "instrument"]
 Target: TypeAlias = "Runner | View | Session | Manager"
 
 _COMPACTION = context.create_key("agentic-compaction")
+_RECORDERS: Mapping[type, Callable[[RunTrace, Any], None]] = {
+    events.ModelRequestStart: RunTrace.begin_chat,
+    events.ModelRequestEnd: RunTrace.end_chat,
+    events.MessageUpdate: RunTrace.add_piece,
+    events.ToolExecutionEnd: RunTrace.store_result,
+}
+"""What records an event in the middle of a run."""
 
 
 def instrument(
@@ -105,10 +113,10 @@ class Instrumentation:
         return {
             events.agent_start: self._on_agent_start,
             events.agent_end: self._on_agent_end,
-            events.model_request_start: self._on_model_request_start,
-            events.model_request_end: self._on_model_request_end,
-            events.message_update: self._on_message_update,
-            events.tool_execution_end: self._on_tool_execution_end,
+            events.model_request_start: self._on_run_event,
+            events.model_request_end: self._on_run_event,
+            events.message_update: self._on_run_event,
+            events.tool_execution_end: self._on_run_event,
             events.context_compaction_start: self._on_compaction_start,
             events.context_compaction_end: self._on_compaction_end,
         }
@@ -166,25 +174,10 @@ class Instrumentation:
             run.end(event)
         self._disconnect_if_idle()
 
-    def _on_model_request_start(self, _: object, event: events.ModelRequestStart) -> None:
+    def _on_run_event(self, _: object, event: Any) -> None:
         run = self._runs.get(event.run_id)
         if run is not None:
-            run.begin_chat(event)
-
-    def _on_model_request_end(self, _: object, event: events.ModelRequestEnd) -> None:
-        run = self._runs.get(event.run_id)
-        if run is not None:
-            run.end_chat(event)
-
-    def _on_message_update(self, _: object, event: events.MessageUpdate) -> None:
-        run = self._runs.get(event.run_id)
-        if run is not None:
-            run.piece()
-
-    def _on_tool_execution_end(self, _: object, event: events.ToolExecutionEnd) -> None:
-        run = self._runs.get(event.run_id)
-        if run is not None:
-            run.store_result(event)
+            _RECORDERS[type(event)](run, event)
 
     def _on_compaction_start(self, _: object, event: events.ContextCompactionStart) -> None:
         run = self._runs.get(event.run_id)

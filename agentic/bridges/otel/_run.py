@@ -90,7 +90,7 @@ class RunTrace:
             told["gen_ai.conversation.compacted"] = summary is not None
         return {**told, **asked_content(event.request)} if self.telemetry.content else told
 
-    def piece(self) -> None:
+    def add_piece(self, _: events.MessageUpdate) -> None:
         """Measure how long a piece of a stream took."""
         if self._chat is None:
             return
