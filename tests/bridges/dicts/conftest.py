@@ -1,9 +1,7 @@
-"""The six wires, conversations in their forms, and what each of their validators says."""
+"""The seven wires, conversations in their forms, and what each of their validators says."""
 
 import copy
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -30,7 +28,7 @@ KEYS = {"openai_responses": "input", "gemini": "contents"}
 
 @pytest.fixture(params=WIRES, ids=lambda wire: wire.NAME)
 def wire(request: pytest.FixtureRequest) -> ModuleType:
-    """Return each of the six wires."""
+    """Return each of the seven wires."""
     found: ModuleType = request.param
     return found
 
@@ -103,17 +101,3 @@ class Forms:
 def forms() -> type[Forms]:
     """Return what the tests of all wires need."""
     return Forms
-
-
-@pytest.fixture(scope="session")
-def sessions() -> dict[str, list[Message]]:
-    """Return the recorded sessions, which lie beside the checkout."""
-    root = next(at for at in Path(__file__).parents if (at / "pyproject.toml").exists())
-    folder = root.parent / "shared" / "data" / "transcripts"
-    if not folder.is_dir():
-        pytest.skip("the recorded sessions do not lie beside this checkout")
-    return {
-        path.stem: openai_chat.decode([json.loads(line) for line in path.read_bytes().splitlines()])
-        for path in sorted(folder.glob("*.jsonl"))
-        if path.name != "index.jsonl"
-    }

@@ -209,10 +209,10 @@ def test_sending_what_was_sent_piles_nothing_up(
 @pytest.mark.corpus
 @pytest.mark.parametrize("wire", _WIRES, ids=lambda wire: wire.NAME)
 def test_some_recorded_sessions_are_sent_well(
-    forms: Any, wire: ModuleType, sessions: dict[str, list[Message]]
+    forms: Any, wire: ModuleType, transcripts: dict[str, list[Message]]
 ) -> None:
     """Every fifth transcript, another fifth for each wire."""
-    for messages in [*sessions.values()][_WIRES.index(wire) :: len(_WIRES)]:
+    for messages in [*transcripts.values()][_WIRES.index(wire) :: len(_WIRES)]:
         _send_session(forms, wire, messages)
 
 
@@ -220,10 +220,10 @@ def test_some_recorded_sessions_are_sent_well(
 @pytest.mark.long
 @pytest.mark.parametrize("wire", _WIRES, ids=lambda wire: wire.NAME)
 def test_every_recorded_session_is_sent_well(
-    forms: Any, wire: ModuleType, sessions: dict[str, list[Message]]
+    forms: Any, wire: ModuleType, transcripts: dict[str, list[Message]]
 ) -> None:
     """All transcripts on all wires."""
-    for messages in sessions.values():
+    for messages in transcripts.values():
         _send_session(forms, wire, messages)
 
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 
 from agentic.messages import Message
 from agentic.providers import bedrock, gemini, openai_chat
-from agentic.replay import read_transcripts
 
 pytestmark = [pytest.mark.corpus, pytest.mark.long]  # each session three times
 
@@ -43,12 +41,10 @@ def _says(messages: list[Message]) -> list[Any]:
     ids=["strands", "google-adk", "mini-swe-agent"],
 )
 def test_recorded_sessions_survive_the_type(
-    recorded_path: Callable[[str], Path], wire: ModuleType, through: Callable[[Any], Any]
+    transcripts: dict[str, list[Message]], wire: ModuleType, through: Callable[[Any], Any]
 ) -> None:
     """Each item is the same on the other side, and what it says is what the session says."""
-    paths = [p for p in recorded_path("transcripts").glob("*.jsonl") if p.stem != "index"]
-    transcripts = [list(each.messages) for path in paths for each in read_transcripts(path)]
-    for messages in transcripts:
+    for messages in transcripts.values():
         items = wire.encode(messages)
 
         back = [through(item) for item in items]
@@ -58,4 +54,3 @@ def test_recorded_sessions_survive_the_type(
         assert said == _says(wire.decode(items))
         texts = "\n".join(each for each in said if isinstance(each, str))
         assert all(m.content in texts for m in messages if m.role in {"user", "assistant"})
-    assert len(transcripts) > 10

@@ -1,8 +1,6 @@
 """Recorded sessions as messages of LangChain, and back."""
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import attrs
 import pytest
@@ -11,7 +9,6 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from agentic.bridges.langchain import from_message, to_message
 from agentic.messages import Message, ToolCall
-from agentic.replay import read_transcripts
 
 pytestmark = pytest.mark.corpus
 
@@ -29,11 +26,10 @@ def _spelling(call: ToolCall) -> str:
         return call.arguments
 
 
-def test_recorded_sessions_return_whole(recorded_path: Callable[[str], Path]) -> None:
+def test_recorded_sessions_return_whole(transcripts: dict[str, list[Message]]) -> None:
     """Through a checkpointer's serializer and JSON: every text, call, result and image."""
     serde = JsonPlusSerializer()
-    paths = [p for p in recorded_path("transcripts").glob("*.jsonl") if p.stem != "index"]
-    messages = [m for path in paths for each in read_transcripts(path) for m in each.messages]
+    messages = [message for session in transcripts.values() for message in session]
     for message in messages:
         written = from_message(message.replace())
         stored = serde.loads_typed(serde.dumps_typed(written))

@@ -1,8 +1,7 @@
 """Recorded sessions as replies of LiteLLM's own type, and back."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -13,7 +12,6 @@ from agentic.bridges.litellm import Decider
 from agentic.loop import Input
 from agentic.messages import Message
 from agentic.providers import openai_chat
-from agentic.replay import read_transcripts
 
 pytestmark = [pytest.mark.corpus, pytest.mark.long]  # LiteLLM takes 3 ms for each reply
 
@@ -31,10 +29,9 @@ class _Router:
         return litellm.ModelResponse.model_validate_json(made.model_dump_json())
 
 
-def test_recorded_replies_return_whole(recorded_path: Callable[[str], Path]) -> None:
+def test_recorded_replies_return_whole(transcripts: dict[str, list[Message]]) -> None:
     """Every text, call and argument; what was not said in OpenAI's form loses its reasoning."""
-    paths = [p for p in recorded_path("transcripts").glob("*.jsonl") if p.stem != "index"]
-    messages = [m for path in paths for each in read_transcripts(path) for m in each.messages]
+    messages = [message for session in transcripts.values() for message in session]
     replies = [m.replace(reasoning="") for m in messages if m.role == "assistant"]
     replies = [m for m in replies if m.content or m.tool_calls]
     wire = [openai_chat.encode([reply])[0] for reply in replies]

@@ -2,24 +2,20 @@
 
 import asyncio
 import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentic.bridges.openai_agents import StoreSession
 from agentic.history import MemoryStore
+from agentic.messages import Message
 from agentic.providers import openai_responses
-from agentic.replay import read_transcripts
 
 pytestmark = pytest.mark.corpus
 
 
-def test_recorded_sessions_come_back(recorded_path: Callable[[str], Path]) -> None:
+def test_recorded_sessions_come_back(transcripts: dict[str, list[Message]]) -> None:
     """Every text, call and output; and the items byte for byte."""
-    paths = [path for path in recorded_path("transcripts").glob("*.jsonl") if path.stem != "index"]
-    transcripts = [each for path in paths for each in read_transcripts(path)]
 
     async def through(items: list[Any]) -> list[Any]:
         session = StoreSession(MemoryStore())
@@ -27,12 +23,11 @@ def test_recorded_sessions_come_back(recorded_path: Callable[[str], Path]) -> No
             await session.add_items(items[start : start + 50])
         return await session.get_items()
 
-    assert transcripts
-    for transcript in transcripts:
-        items = openai_responses.encode(transcript.messages)
+    for messages in transcripts.values():
+        items = openai_responses.encode(messages)
         text = json.dumps(items)
         assert json.dumps(asyncio.run(through(items))) == text
-        for message in transcript.messages:
+        for message in messages:
             said = [message.content, *(call.arguments for call in message.tool_calls)]
             said += [result.output for result in message.tool_results]
             assert all(json.dumps(each)[1:-1] in text for each in said)

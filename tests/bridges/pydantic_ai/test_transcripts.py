@@ -21,7 +21,6 @@ def test_transcripts_survive_framework(
     framework: Any, transcripts: dict[str, list[Message]]
 ) -> None:
     """Nothing is lost, in memory or in the framework's JSON."""
-    assert len(transcripts) > 10
     for name, messages in transcripts.items():
         written = to_model_messages(messages)
         assert _says(to_messages(written)) == _says(messages), name
