@@ -37,6 +37,8 @@ _NAME = "litellm"
 _OLDEST = "1.83"
 _OWN_FIELDS = "provider_specific_fields"
 _LOCAL_PRICES = "LITELLM_LOCAL_MODEL_COST_MAP"
+_OF_MODELS = "Item '.*' on TypedDict class"
+"""A warning of Pydantic's about a class of LiteLLM's, which nobody who sees it can mend."""
 
 
 @attrs.frozen
@@ -314,8 +316,10 @@ def _import() -> Any:
                     del os.environ[_LOCAL_PRICES]
     litellm: Any = importlib.import_module(_NAME)
     litellm.suppress_debug_info = True
-    # LiteLLM's models are built when they are first used, whenever that is.
-    warnings.filterwarnings("ignore", "Item '.*' on TypedDict class", UserWarning)
+    # LiteLLM's models are built when they are first used, whenever that is. Not added twice: with
+    # each change of the filters, Python forgets which warnings it has shown.
+    if not any(getattr(text, "pattern", "") == _OF_MODELS for _, text, *_ in warnings.filters):
+        warnings.filterwarnings("ignore", _OF_MODELS, UserWarning)
     return litellm
 
 

@@ -3,6 +3,7 @@
 import importlib
 import subprocess
 import sys
+import warnings
 from importlib.metadata import version
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import agentic
 from agentic.bridges.litellm import Decider
 from agentic.errors import ConfigError
 from agentic.limits import ModelLimits, lookup
+from agentic.loop import Runner
 
 _ASKS = """
 import asyncio, os, sys
@@ -57,6 +59,19 @@ def test_an_error_prints_no_advice(tmp_path: Path) -> None:
     done = _run(_ASKS_WRONGLY, tmp_path)
 
     assert done.stdout == "litellm 400\n", done.stderr
+
+
+def test_a_request_repeats_no_warning() -> None:
+    """Python shows a warning once for each place, until somebody changes the filters."""
+    runner = Runner(Decider("openai/gpt-4o", options={"mock_response": "Hello."}))
+
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            runner.run_sync("Hi.")
+            warnings.warn("look", UserWarning, stacklevel=1)
+
+    assert [str(each.message) for each in shown] == ["look"]
 
 
 def test_limits_come_from_litellm_if_the_catalog_is_silent() -> None:
