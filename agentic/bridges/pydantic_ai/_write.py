@@ -34,6 +34,7 @@ from pydantic_ai.usage import RequestUsage
 from agentic.bridges.pydantic_ai._read import METADATA_KEY, UPLOADED, Reading, role_of
 from agentic.bridges.pydantic_ai._usage import request_usage
 from agentic.messages import Media, Message, ToolResult
+from agentic.providers.kit import results_with_content
 from agentic.providers.kit._messages import encodable
 
 __all__ = ["edit_parts", "to_model_messages", "write"]
@@ -102,7 +103,7 @@ def _request_parts(message: Message) -> Iterator[Any]:
         yield UserPromptPart(_with_media(message.content, message.media))
     else:
         last = len(message.tool_results) - 1
-        for n, result in enumerate(message.tool_results):
+        for n, result in enumerate(results_with_content(message)):
             media = (*result.media, *(message.media if n == last else ()))
             yield _new_result(result, _with_media(_text_of(result), media))
 

@@ -286,6 +286,15 @@ def test_messages_survive_framework(framework: Any) -> None:
     assert to_messages(framework.through_json(written)) == _MESSAGES
 
 
+def test_words_beside_results_are_kept() -> None:
+    """The framework has no place for them but the last result."""
+    results = [ToolResult("c1", "run", "stop"), ToolResult("c2", "run", "train")]
+
+    [written] = to_model_messages([Message("tool", "Mind the gap.", tool_results=results)])
+
+    assert [part.content for part in written.parts] == ["stop", "train\nMind the gap."]
+
+
 def test_uploaded_file_survives() -> None:
     """The id of a file at its provider is kept."""
     uploaded = UploadedFile("file-1", provider_name="openai", media_type="application/pdf")
