@@ -9,35 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
-from pydantic_ai.messages import (
-    AudioUrl,
-    BinaryContent,
-    CachePoint,
-    CapabilityLoadDeltaPart,
-    CompactionPart,
-    DocumentUrl,
-    FilePart,
-    ImageUrl,
-    LoadCapabilityReturnPart,
-    ModelMessage,
-    ModelRequest,
-    ModelResponse,
-    MultiModalContent,
-    NativeToolCallPart,
-    NativeToolReturnPart,
-    RetryFeedbackPart,
-    SpeechPart,
-    SystemPromptPart,
-    TextContent,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-    ToolReturnPart,
-    UploadedFile,
-    UserContent,
-    UserPromptPart,
-    VideoUrl,
-)
+from pydantic_ai import messages as theirs
 
 from agentic.bridges.pydantic_ai._usage import usage
 from agentic.errors import ConfigError
@@ -63,7 +35,7 @@ UPLOADED = "uploaded_file"
 _KINDS = {"denied": "not_allowed", "interrupted": "interrupted", "retried": "bad_arguments"}
 """The kind of a `ToolError`, by the outcome of a result. Any other outcome but success is a tool
 that raised."""
-_LOADS = (CapabilityLoadDeltaPart, LoadCapabilityReturnPart)
+_LOADS = (theirs.CapabilityLoadDeltaPart, theirs.LoadCapabilityReturnPart)
 """With the last trace of its loading, a capability's instructions and tools would be gone."""
 _URL_TYPES = {"image": "image/*", "audio": "audio/*", "video": "video/*"}
 _INTERNAL = "__pydantic_ai__"
@@ -78,9 +50,10 @@ class Reading:
     parts: tuple[int, ...]
 
 
-def to_messages(history: Sequence[ModelMessage]) -> list[Message]:
+def to_messages(history: Sequence[theirs.ModelMessage]) -> list[Message]:
     """Return what the framework's messages say, as messages of this package.
 
+    >>> from pydantic_ai.messages import ModelRequest, SystemPromptPart, UserPromptPart
     >>> history = [ModelRequest([SystemPromptPart("Be brief."), UserPromptPart("Why?")])]
     >>> [(message.role, message.content) for message in to_messages(history)]
     [('system', 'Be brief.'), ('user', 'Why?')]
@@ -91,14 +64,14 @@ def to_messages(history: Sequence[ModelMessage]) -> list[Message]:
     return [reading.message for given in history for reading in read(given)]
 
 
-def read(given: ModelMessage, mark: str = "") -> list[Reading]:
+def read(given: theirs.ModelMessage, mark: str = "") -> list[Reading]:
     """Return the messages that a request or a response holds.
 
     With a `mark`, each message gets an id that begins with it, by which an edited copy is known.
     """
-    if isinstance(given, ModelResponse):
+    if isinstance(given, theirs.ModelResponse):
         return [Reading(_read_response(given, f"{mark}.0" if mark else None), _all_of(given))]
-    if not isinstance(given, ModelRequest):
+    if not isinstance(given, theirs.ModelRequest):
         remedy = "pass result.all_messages(), or read JSON by ModelMessagesTypeAdapter"
         raise ConfigError("messages", given, "ModelRequest and ModelResponse objects", remedy)
     groups = _groups(given.parts)
@@ -115,7 +88,7 @@ def ours(metadata: Any) -> Any:
     return metadata.get(METADATA_KEY) if isinstance(metadata, Mapping) else None
 
 
-def _all_of(given: ModelResponse) -> tuple[int, ...]:
+def _all_of(given: theirs.ModelResponse) -> tuple[int, ...]:
     return tuple(range(len(given.parts)))
 
 
@@ -150,14 +123,14 @@ def role_of(part: Any) -> Role | None:
     The framework's feedback on a reply is not a request of the user's: as the latest request it
     would take the place of the task.
     """
-    if isinstance(part, ToolReturnPart):
+    if isinstance(part, theirs.ToolReturnPart):
         return "tool"
-    if isinstance(part, UserPromptPart | SpeechPart):
+    if isinstance(part, theirs.UserPromptPart | theirs.SpeechPart):
         return "user"
-    if isinstance(part, SystemPromptPart):
+    if isinstance(part, theirs.SystemPromptPart):
         # One for a single request is only sent with that request.
         return "system" if part.scope == "conversation" else None
-    if isinstance(part, CompactionPart | RetryFeedbackPart):
+    if isinstance(part, theirs.CompactionPart | theirs.RetryFeedbackPart):
         return "system"
     if part.part_kind == "retry-prompt":  # deprecated, and still in memory in old programs
         return "tool" if part.tool_name else "system"
@@ -183,35 +156,35 @@ def _read_group(role: Role, parts: list[Any], mark: str) -> Message:
             id=mark or None,
         )
     first = next((part for part in parts if role_of(part)), None)
-    if isinstance(first, CompactionPart):
+    if isinstance(first, theirs.CompactionPart):
         return Message("system", first.content or "", summary=_read_summary(first))
     text = "" if first is None else _system_text(first)
     return Message("system", text, pinned=pinned, id=mark or None)
 
 
-_TEXTS = (str, TextContent, CachePoint)
+_TEXTS = (str, theirs.TextContent, theirs.CachePoint)
 
 
-def _items_of(part: Any) -> Sequence[UserContent]:
-    if isinstance(part, SpeechPart):
+def _items_of(part: Any) -> Sequence[theirs.UserContent]:
+    if isinstance(part, theirs.SpeechPart):
         return [each for each in (part.transcript, part.audio) if each]
-    if not isinstance(part, UserPromptPart):
+    if not isinstance(part, theirs.UserPromptPart):
         return ()
     return [part.content] if isinstance(part.content, str) else part.content
 
 
-def _text_of(item: UserContent) -> str:
+def _text_of(item: theirs.UserContent) -> str:
     if isinstance(item, str):
         return item
-    return item.content if isinstance(item, TextContent) else ""
+    return item.content if isinstance(item, theirs.TextContent) else ""
 
 
 def _system_text(part: Any) -> str:
-    text: str = part.content if isinstance(part, SystemPromptPart) else part.model_response()
+    text: str = part.content if isinstance(part, theirs.SystemPromptPart) else part.model_response()
     return text
 
 
-def _read_summary(part: CompactionPart) -> ContextSummary:
+def _read_summary(part: theirs.CompactionPart) -> ContextSummary:
     """Return the state of a summary; what another capability wrote is a summary without counts."""
     stored, text = ours(part.metadata), part.content or ""
     if isinstance(stored, dict):
@@ -223,7 +196,7 @@ def _read_summary(part: CompactionPart) -> ContextSummary:
 
 
 def _read_result(part: Any) -> ToolResult:
-    if not isinstance(part, ToolReturnPart):
+    if not isinstance(part, theirs.ToolReturnPart):
         error = ToolError(part.model_response(), "bad_arguments")
         return ToolResult(part.tool_call_id, part.tool_name or "", error=error)
     # The outcome says that it is an error, so the text need not.
@@ -235,8 +208,8 @@ def _read_result(part: Any) -> ToolResult:
     return ToolResult(part.tool_call_id, part.tool_name, error=error, media=media)
 
 
-def _read_response(given: ModelResponse, mark: str | None) -> Message:
-    thoughts = (part.content for part in given.parts if isinstance(part, ThinkingPart))
+def _read_response(given: theirs.ModelResponse, mark: str | None) -> Message:
+    thoughts = (part.content for part in given.parts if isinstance(part, theirs.ThinkingPart))
     return Message(
         "assistant",
         _join(_reply_texts(given.parts)),
@@ -244,11 +217,11 @@ def _read_response(given: ModelResponse, mark: str | None) -> Message:
         tool_calls=[
             ToolCall(part.tool_call_id, part.tool_name, _arguments(part))
             for part in given.parts
-            if isinstance(part, ToolCallPart)
+            if isinstance(part, theirs.ToolCallPart)
         ],
         media=list(_reply_media(given.parts)),
         # The provider's own summary may be encrypted, and stands for all before it.
-        pinned=any(isinstance(part, CompactionPart) for part in given.parts),
+        pinned=any(isinstance(part, theirs.CompactionPart) for part in given.parts),
         usage=_read_usage(given),
         id=mark,
     )
@@ -257,31 +230,31 @@ def _read_response(given: ModelResponse, mark: str | None) -> Message:
 def _reply_texts(parts: Sequence[Any]) -> Iterator[str]:
     """Yield what a response says, with the calls that its provider ran itself."""
     for part in parts:
-        if isinstance(part, TextPart | CompactionPart | SpeechPart):
+        if isinstance(part, theirs.TextPart | theirs.CompactionPart | theirs.SpeechPart):
             yield part.content or ""
-        elif isinstance(part, NativeToolCallPart):
+        elif isinstance(part, theirs.NativeToolCallPart):
             yield f"[{part.tool_name}: {_arguments(part)}]"
-        elif isinstance(part, NativeToolReturnPart):
+        elif isinstance(part, theirs.NativeToolReturnPart):
             yield f"[{part.tool_name}] {part.model_response_str(wrap_if_error=False)}"
 
 
 def _reply_media(parts: Sequence[Any]) -> Iterator[Media]:
     for part in parts:
-        if isinstance(part, FilePart):
+        if isinstance(part, theirs.FilePart):
             yield _read_media(part.content)
-        elif isinstance(part, SpeechPart) and part.audio is not None:
+        elif isinstance(part, theirs.SpeechPart) and part.audio is not None:
             yield _read_media(part.audio)
-        elif isinstance(part, NativeToolReturnPart):
+        elif isinstance(part, theirs.NativeToolReturnPart):
             yield from map(_read_media, part.files)
 
 
-def _arguments(part: ToolCallPart | NativeToolCallPart) -> str:
+def _arguments(part: theirs.ToolCallPart | theirs.NativeToolCallPart) -> str:
     if isinstance(part.args, str):
         return part.args
     return part.args_as_json_str() if part.args else ""
 
 
-def _read_usage(given: ModelResponse) -> Usage | None:
+def _read_usage(given: theirs.ModelResponse) -> Usage | None:
     """Return how large the request of a response was, and the response."""
     if not given.usage.has_values():
         return None
@@ -295,16 +268,22 @@ def _read_usage(given: ModelResponse) -> Usage | None:
     return attrs.evolve(found, input=measured, total=measured + found.output)
 
 
-def _read_media(given: MultiModalContent) -> Media:
-    if isinstance(given, BinaryContent):
+def _read_media(given: theirs.MultiModalContent) -> Media:
+    if isinstance(given, theirs.BinaryContent):
         return Media(given.media_type, given.data)
-    if isinstance(given, UploadedFile):
+    if isinstance(given, theirs.UploadedFile):
         stored = {"file_id": given.file_id, "provider_name": given.provider_name}
         return Media(_media_type(given), extra={UPLOADED: stored})
     return Media(_media_type(given), url=given.url)
 
 
-def _media_type(given: ImageUrl | AudioUrl | DocumentUrl | VideoUrl | UploadedFile) -> str:
+def _media_type(
+    given: theirs.ImageUrl
+    | theirs.AudioUrl
+    | theirs.DocumentUrl
+    | theirs.VideoUrl
+    | theirs.UploadedFile,
+) -> str:
     """Return the media type; the framework raises if it can tell it from neither name nor type."""
     try:
         return given.media_type

@@ -8,27 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pydantic_ai.messages import (
-    AudioUrl,
-    BinaryContent,
-    CompactionPart,
-    DocumentUrl,
-    FilePart,
-    ImageUrl,
-    ModelMessage,
-    ModelRequest,
-    ModelResponse,
-    MultiModalContent,
-    SystemPromptPart,
-    TextContent,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-    ToolReturnPart,
-    UploadedFile,
-    UserPromptPart,
-    VideoUrl,
-)
+from pydantic_ai import messages as theirs
 from pydantic_ai.usage import RequestUsage
 
 from agentic.bridges.pydantic_ai._read import METADATA_KEY, UPLOADED, Reading, role_of
@@ -44,14 +24,14 @@ _OUTCOMES = {
     "interrupted": "interrupted",
     "bad_arguments": "retried",
 }
-_URLS: dict[str, type[ImageUrl | AudioUrl | VideoUrl]] = {
-    "image": ImageUrl,
-    "audio": AudioUrl,
-    "video": VideoUrl,
+_URLS: dict[str, type[theirs.ImageUrl | theirs.AudioUrl | theirs.VideoUrl]] = {
+    "image": theirs.ImageUrl,
+    "audio": theirs.AudioUrl,
+    "video": theirs.VideoUrl,
 }
 
 
-def to_model_messages(messages: Sequence[Message]) -> list[ModelMessage]:
+def to_model_messages(messages: Sequence[Message]) -> list[theirs.ModelMessage]:
     """Return messages as the framework's, one for each, for `message_history`.
 
     A summary becomes the framework's own compaction part, and its state is in the metadata. What a
@@ -64,20 +44,23 @@ def to_model_messages(messages: Sequence[Message]) -> list[ModelMessage]:
     return [write(message) for message in messages]
 
 
-def write(message: Message) -> ModelMessage:
+def write(message: Message) -> theirs.ModelMessage:
     """Return one message as the framework's."""
     message = encodable(message)  # the framework's serializer raises for a lone surrogate
     if message.role == "assistant":
-        return ModelResponse(
+        return theirs.ModelResponse(
             [
-                *([ThinkingPart(message.reasoning)] if message.reasoning else []),
-                *([TextPart(message.content)] if message.content else []),
+                *([theirs.ThinkingPart(message.reasoning)] if message.reasoning else []),
+                *([theirs.TextPart(message.content)] if message.content else []),
                 *_files(message.media),
-                *(ToolCallPart(call.name, call.arguments, call.id) for call in message.tool_calls),
+                *(
+                    theirs.ToolCallPart(call.name, call.arguments, call.id)
+                    for call in message.tool_calls
+                ),
             ],
             usage=RequestUsage() if message.usage is None else request_usage(message.usage),
         )
-    return ModelRequest(list(_request_parts(message)))
+    return theirs.ModelRequest(list(_request_parts(message)))
 
 
 def edit_parts(message: Message, was: Reading, parts: Sequence[Any]) -> list[Any]:
@@ -96,11 +79,11 @@ def edit_parts(message: Message, was: Reading, parts: Sequence[Any]) -> list[Any
 def _request_parts(message: Message) -> Iterator[Any]:
     if message.summary is not None:
         state = {METADATA_KEY: message.summary.to_dict()}
-        yield CompactionPart(message.content, metadata=state)
+        yield theirs.CompactionPart(message.content, metadata=state)
     elif message.role == "system":
-        yield SystemPromptPart(message.content)
+        yield theirs.SystemPromptPart(message.content)
     elif message.role == "user":
-        yield UserPromptPart(_with_media(message.content, message.media))
+        yield theirs.UserPromptPart(_with_media(message.content, message.media))
     else:
         last = len(message.tool_results) - 1
         for n, result in enumerate(results_with_content(message)):
@@ -113,14 +96,14 @@ def _edited_reply(message: Message, original: Message, parts: list[Any]) -> Iter
     wanted = [*message.tool_calls]
     says_same = message.content == original.content
     keeps = {
-        ThinkingPart: message.reasoning == original.reasoning,
-        FilePart: message.media == original.media,
+        theirs.ThinkingPart: message.reasoning == original.reasoning,
+        theirs.FilePart: message.media == original.media,
     }
     if message.content and not says_same:
-        yield TextPart(message.content)
+        yield theirs.TextPart(message.content)
     calls = iter(original.tool_calls)
     for part in parts:
-        if not isinstance(part, ToolCallPart):
+        if not isinstance(part, theirs.ToolCallPart):
             # Any other part, such as a provider's own call, is in the text of the reply.
             if keeps.get(type(part), says_same):
                 yield part
@@ -129,7 +112,7 @@ def _edited_reply(message: Message, original: Message, parts: list[Any]) -> Iter
         if call in wanted:
             wanted.remove(call)
             yield part
-    yield from (ToolCallPart(call.name, call.arguments, call.id) for call in wanted)
+    yield from (theirs.ToolCallPart(call.name, call.arguments, call.id) for call in wanted)
 
 
 def _edited_results(message: Message, original: Message, parts: list[Any]) -> Iterator[Any]:
@@ -156,18 +139,18 @@ def _edited_results(message: Message, original: Message, parts: list[Any]) -> It
     yield from _request_parts(message.replace(tool_results=left, media=()))
 
 
-def _edited_words(message: Message, parts: list[Any]) -> UserPromptPart:
+def _edited_words(message: Message, parts: list[Any]) -> theirs.UserPromptPart:
     """Return the user's words in one part, with the files and cache points as they are."""
-    contents = [part.content for part in parts if isinstance(part, UserPromptPart)]
+    contents = [part.content for part in parts if isinstance(part, theirs.UserPromptPart)]
     items = [item for content in contents if not isinstance(content, str) for item in content]
-    rest = [item for item in items if not isinstance(item, str | TextContent)]
-    return UserPromptPart([message.content, *rest] if rest else message.content)
+    rest = [item for item in items if not isinstance(item, str | theirs.TextContent)]
+    return theirs.UserPromptPart([message.content, *rest] if rest else message.content)
 
 
-def _new_result(result: ToolResult, content: Any) -> ToolReturnPart:
+def _new_result(result: ToolResult, content: Any) -> theirs.ToolReturnPart:
     kind = None if result.error is None else result.error.kind
     outcome: Any = "success" if kind is None else _OUTCOMES.get(kind, "failed")
-    return ToolReturnPart(result.name, content, result.call_id, outcome=outcome)
+    return theirs.ToolReturnPart(result.name, content, result.call_id, outcome=outcome)
 
 
 def _text_of(result: ToolResult) -> str:
@@ -181,21 +164,21 @@ def _with_media(text: str, media: Sequence[Media]) -> Any:
     return [*([text] if text else []), *map(_content_of, media)]
 
 
-def _content_of(media: Media) -> MultiModalContent:
+def _content_of(media: Media) -> theirs.MultiModalContent:
     stored = media.extra.get(UPLOADED)
     if stored:
-        return UploadedFile(**stored, media_type=media.media_type)
+        return theirs.UploadedFile(**stored, media_type=media.media_type)
     if media.url:
-        kind = _URLS.get(media.media_type.partition("/")[0], DocumentUrl)
+        kind = _URLS.get(media.media_type.partition("/")[0], theirs.DocumentUrl)
         return kind(media.url, media_type=media.media_type)
-    return BinaryContent(media.data, media_type=media.media_type)
+    return theirs.BinaryContent(media.data, media_type=media.media_type)
 
 
-def _files(media: Sequence[Media]) -> Iterator[FilePart | TextPart]:
+def _files(media: Sequence[Media]) -> Iterator[theirs.FilePart | theirs.TextPart]:
     """Yield the files of a reply, where only bytes have a place; a location becomes text."""
     for each in media:
         yield (
-            TextPart(each.url)
+            theirs.TextPart(each.url)
             if each.url
-            else FilePart(BinaryContent(each.data, media_type=each.media_type))
+            else theirs.FilePart(theirs.BinaryContent(each.data, media_type=each.media_type))
         )
