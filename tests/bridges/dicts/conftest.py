@@ -3,14 +3,13 @@
 import copy
 from collections.abc import Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
-import attrs
 import pytest
 
 from agentic.bridges.dicts import Conversation
 from agentic.context.budget import Policy
-from agentic.messages import Message, ToolCall, ToolResult
+from agentic.messages import Message
 from agentic.providers import (
     anthropic,
     bedrock,
@@ -33,24 +32,11 @@ def wire(request: pytest.FixtureRequest) -> ModuleType:
     return found
 
 
-@attrs.define
-class Naming:
-    """A compactor whose summary names what it stands for, and counts how often it is asked."""
-
-    asked: int = 0
-    given: int = 0
-
-    async def compact(self, messages: list[Message], /) -> str:
-        """Summarize."""
-        self.asked += 1
-        self.given += len(messages)
-        return f"Summary {self.asked} of {len(messages)} messages."
-
-
 class Forms:
     """What the tests of all wires need."""
 
-    Naming = Naming
+    Naming: ClassVar[Any]
+    exchange: ClassVar[Any]
     wires = WIRES
 
     @staticmethod
@@ -75,29 +61,15 @@ class Forms:
         return {found.rule for found in wire.validate(request)}
 
     @staticmethod
-    def exchange(number: int, *, calls: int = 0, beside: str = "") -> list[Message]:
-        """Build a request, the calls that it leads to, and a reply; every text has its number."""
-        made = [Message("user", f"u{number} " + "please " * 12)]
-        if calls:
-            ids = [f"c{number}_{n}" for n in range(calls)]
-            asked = [ToolCall(each, "run", f'{{"n": {number}}}') for each in ids]
-            made.append(Message("assistant", f"t{number}", tool_calls=asked))
-            output = f"r{number} " + "line " * 20
-            made.append(Message("tool", tool_results=[ToolResult(i, "run", output) for i in ids]))
-            if beside:
-                made.append(Message("user", beside))
-        made.append(Message("assistant", f"a{number}" + " done" * 12))
-        return made
-
-    @staticmethod
     def make(wire: ModuleType, window: int = 700, **options: Any) -> Conversation:
         """Build a conversation with a small window, and a compactor that counts."""
-        options.setdefault("compactor", Naming())
+        options.setdefault("compactor", Forms.Naming())
         options.setdefault("counter", CharCounter())
         return Conversation(wire, Policy(window, min_recent_messages=3), **options)
 
 
 @pytest.fixture(scope="session")
-def forms() -> type[Forms]:
+def forms(naming: Any, exchange: Any) -> type[Forms]:
     """Return what the tests of all wires need."""
+    Forms.Naming, Forms.exchange = naming, staticmethod(exchange)
     return Forms

@@ -2,9 +2,8 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-import attrs
 import pytest
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
@@ -13,7 +12,6 @@ from pydantic import Field
 
 from agentic.bridges.langchain import ContextMiddleware
 from agentic.context.budget import Policy
-from agentic.messages import Message
 from agentic.tokens import CharCounter
 
 
@@ -35,20 +33,6 @@ class RecordingModel(GenericFakeChatModel):
         return super()._generate(messages, *args, **kwargs)
 
 
-@attrs.define
-class Naming:
-    """A compactor whose summary names what it stands for, and counts how often it is asked."""
-
-    asked: int = 0
-    given: int = 0
-
-    async def compact(self, messages: list[Message], /) -> str:
-        """Summarize."""
-        self.asked += 1
-        self.given += len(messages)
-        return f"Summary {self.asked} of {len(messages)} messages."
-
-
 @tool
 def run(n: int) -> str:
     """Run number n."""
@@ -59,7 +43,7 @@ class Parts:
     """What the tests of this bridge need."""
 
     Model = RecordingModel
-    Naming = Naming
+    Naming: ClassVar[Any]
     run: BaseTool = run
 
     @staticmethod
@@ -72,7 +56,7 @@ class Parts:
     @staticmethod
     def middleware(window: int = 700, **options: Any) -> ContextMiddleware:
         """Return a middleware with a small window, and a compactor that counts."""
-        options.setdefault("compactor", Naming())
+        options.setdefault("compactor", Parts.Naming())
         options.setdefault("counter", CharCounter())
         return ContextMiddleware(Policy(window, min_recent_messages=3), **options)
 
@@ -103,8 +87,9 @@ class Parts:
 
 
 @pytest.fixture(scope="session")
-def parts() -> type[Parts]:
+def parts(naming: Any) -> type[Parts]:
     """Return what the tests of this bridge need."""
+    Parts.Naming = naming
     return Parts
 
 

@@ -5,7 +5,7 @@ conftest.py loads it where the framework is installed.
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 from pydantic_ai import Agent, RunContext
@@ -27,20 +27,7 @@ from pydantic_ai.usage import RunUsage
 
 from agentic.bridges.pydantic_ai import ContextBudget
 from agentic.context.budget import Policy
-from agentic.messages import Message, ToolCall, ToolResult
 from agentic.tokens import CharCounter
-
-
-@attrs.define
-class NamingCompactor:
-    """A compactor whose summary says how many messages it stands for, and that counts its calls."""
-
-    asked: int = 0
-
-    async def compact(self, messages: list[Message], /) -> str:
-        """Summarize."""
-        self.asked += 1
-        return f"Summary {self.asked} of {len(messages)} messages."
 
 
 @attrs.define
@@ -93,13 +80,14 @@ def _calls_since_request(messages: list[ModelMessage]) -> int:
 class Framework:
     """What the tests of this bridge need."""
 
-    NamingCompactor = NamingCompactor
+    Naming: ClassVar[Any]
+    exchange: ClassVar[Any]
     RecordingModel = RecordingModel
 
     @staticmethod
     def budget(window: int = 700, **options: Any) -> ContextBudget[None]:
         """Build a budget with a small window, and a compactor that counts."""
-        options.setdefault("compactor", NamingCompactor())
+        options.setdefault("compactor", Framework.Naming())
         options.setdefault("counter", CharCounter())
         return ContextBudget(Policy(window, min_recent_messages=3), **options)
 
@@ -142,19 +130,6 @@ class Framework:
         return ModelMessagesTypeAdapter.validate_json(
             ModelMessagesTypeAdapter.dump_json(list(messages))
         )
-
-    @staticmethod
-    def exchange(number: int, *, calls: int = 0) -> list[Message]:
-        """Build a request, the calls that it leads to, and a reply; every text has its number."""
-        made = [Message("user", f"u{number} " + "please " * 12)]
-        if calls:
-            ids = [f"c{number}_{n}" for n in range(calls)]
-            asked = [ToolCall(each, "run", f'{{"n": {number}}}') for each in ids]
-            made.append(Message("assistant", f"t{number}", tool_calls=asked))
-            output = f"r{number} " + "line " * 20
-            made.append(Message("tool", tool_results=[ToolResult(i, "run", output) for i in ids]))
-        made.append(Message("assistant", f"a{number}" + " done" * 12))
-        return made
 
     @staticmethod
     def unpaired(messages: Sequence[ModelMessage]) -> list[str]:

@@ -101,7 +101,7 @@ def test_request_fits_or_says_so(framework: Any, history: list[ModelMessage]) ->
 @given(history=_HISTORIES)
 def test_bridge_sends_what_view_sends(framework: Any, history: list[ModelMessage]) -> None:
     """A View that is asked about the same messages sends the same, also the second time."""
-    view = View(_POLICY, counter=CharCounter(), compactor=framework.NamingCompactor())
+    view = View(_POLICY, counter=CharCounter(), compactor=framework.Naming())
     read, budget = to_messages(history), framework.budget()
     for _ in range(2):
         prepared = view.prepare_sync(read)
