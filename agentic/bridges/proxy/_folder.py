@@ -5,7 +5,6 @@ conversation), the hashes by which the conversation is found, and the hash of it
 the owner of the process can read it.
 """
 
-import contextlib
 import json
 import logging
 import os
@@ -74,15 +73,18 @@ class StateFolder:
             "state": state,
         }
         handle, name = tempfile.mkstemp(suffix=".new", dir=self.path)  # readable by the owner only
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(plain, file)
-        target = path or Path(name).with_suffix(".json")
-        return Path(name).replace(target)
+        new = Path(name)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(plain, file)
+            return new.replace(path or new.with_suffix(".json"))
+        except OSError:
+            new.unlink(missing_ok=True)
+            raise
 
     def forget(self, path: Path) -> None:
         """Remove a file."""
-        with contextlib.suppress(FileNotFoundError):
-            path.unlink()
+        path.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> SavedConversation:

@@ -119,6 +119,20 @@ def test_damaged_count_in_a_file_is_passed_over(
     assert "x.json is passed over" in caplog.text
 
 
+def test_failed_save_leaves_no_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Somebody has made a folder of that name; a full disk would do the same."""
+    pool = Proxy("http://localhost:9", 2_000, store=tmp_path)._pool
+    pooled = pool.take("ann", openai_chat, _items("a"), 10)
+    pooled.conversation.fit(_items(*(f"Remark {n}. " * 50 for n in range(40))))
+    pooled.saved = tmp_path / "taken.json"
+    pooled.saved.mkdir()
+
+    pool.release(pooled)
+
+    assert "a summary is not stored" in caplog.text
+    assert list(tmp_path.iterdir()) == [pooled.saved]
+
+
 @given(
     st.dictionaries(st.text(), _VALUES), st.lists(st.dictionaries(st.text(), _VALUES)), st.data()
 )
