@@ -7,8 +7,7 @@ the owner of the process can read it.
 
 import json
 import logging
-import os
-import tempfile
+import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import attrs
 
 from agentic.errors import ConfigError
+from agentic.history._disk import write_private
 
 __all__ = ["SavedConversation", "StateFolder"]
 
@@ -72,15 +72,9 @@ class StateFolder:
             "size": size,
             "state": state,
         }
-        handle, name = tempfile.mkstemp(suffix=".new", dir=self.path)  # readable by the owner only
-        new = Path(name)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(plain, file)
-            return new.replace(path or new.with_suffix(".json"))
-        except OSError:
-            new.unlink(missing_ok=True)
-            raise
+        path = path or self.path / f"{uuid.uuid4().hex}.json"
+        write_private(path, json.dumps(plain).encode(), fsync=False)
+        return path
 
     def forget(self, path: Path) -> None:
         """Remove a file."""
