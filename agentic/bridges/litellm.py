@@ -326,6 +326,7 @@ def _import() -> Any:
 def _limits_of_litellm(model: str) -> ModelLimits | None:
     """Return a model's limits from LiteLLM's table; None if they are not in it."""
     table: Mapping[str, Mapping[str, Any]] = _import().model_cost
+    # It has most models without their provider: gpt-4o, and not openai/gpt-4o (1.83.0).
     rest = model.partition("/")[2]
     found = table.get(model) or table.get(rest) or {}
     window, most = found.get("max_input_tokens"), found.get("max_output_tokens")
