@@ -42,7 +42,8 @@ def _doubling(first: float, last: float, factor: float = 2) -> list[float]:
     return found
 
 
-_CALL_SECONDS = _doubling(0.01, 81.92)
+# The boundaries that the conventions give, of what a single call takes.
+_CALL_SECONDS, _CALL_TOKENS = _doubling(0.01, 81.92), _doubling(1, 4**13, 4)
 
 
 @attrs.frozen
@@ -67,16 +68,8 @@ PRESENT = Conventions(
         "inference": ("gen_ai.client.inference.duration", "s", _CALL_SECONDS),
         "first_chunk": ("gen_ai.client.inference.time_to_first_chunk", "s", _CALL_SECONDS),
         "next_chunk": ("gen_ai.client.inference.time_per_output_chunk", "s", _CALL_SECONDS),
-        "input": (
-            "gen_ai.client.inference.operation.input_tokens",
-            "{token}",
-            _doubling(1, 4**13, 4),
-        ),
-        "output": (
-            "gen_ai.client.inference.operation.output_tokens",
-            "{token}",
-            _doubling(1, 4**13, 4),
-        ),
+        "input": ("gen_ai.client.inference.operation.input_tokens", "{token}", _CALL_TOKENS),
+        "output": ("gen_ai.client.inference.operation.output_tokens", "{token}", _CALL_TOKENS),
         "agent": ("gen_ai.invoke_agent.duration", "s", _doubling(0.1, 409.6)),
         "inference_calls": (
             "gen_ai.invoke_agent.inference_calls",
@@ -100,7 +93,7 @@ V1_36 = Conventions(
     has_details=False,
     histograms={
         "inference": ("gen_ai.client.operation.duration", "s", _CALL_SECONDS),
-        "tokens": ("gen_ai.client.token.usage", "{token}", _doubling(1, 4**13, 4)),
+        "tokens": ("gen_ai.client.token.usage", "{token}", _CALL_TOKENS),
     },
     counters={},
 )
