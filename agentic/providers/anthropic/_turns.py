@@ -80,15 +80,15 @@ def join(turns: Iterable[Turn]) -> list[Turn]:
         ):
             run.append(turn)
         else:
-            joined += _merged(run)
+            joined += run if alone else _merged(run)
             run = [turn]
-    return joined + _merged(run)
+    return joined + (run if len(run) == 1 else _merged(run))
 
 
 def _merged(run: list[Turn]) -> list[Turn]:
     """Merge turns of one role. Results come first, as the API requires."""
-    if len(run) < 2:  # noqa: PLR2004  one turn stays as it is
-        return run
+    if not run:
+        return []
     blocks = [block for turn in run for block in turn.blocks]
     blocks.sort(key=lambda block: _kind(block) != _RESULT)
     return [Turn({**run[0].message, "content": blocks})]
