@@ -15,7 +15,6 @@ PARSERS = "a parser of text that models wrote: each of its cases by a digest wou
 DATA = "a table with a source for each row: all rows are checked, not those that a call returns"
 FAULTS = "a fault between two steps (a full disk, another process) that no caller can bring about"
 COST = "a bound on what is kept or read, which a result does not show"
-MADE_UP = "the numbering of calls without ids, which requests show only in part"
 SECONDS = "a stream of heartbeats that lasts for seconds, which nobody should wait for"
 BARE = "a record or a step of a replay that takes a minute from outside"
 PRIVATE = {
@@ -59,8 +58,6 @@ PRIVATE = {
     "agentic.messages._decoding": "what an adapter asks of messages is asked of all five at once",
     "agentic.providers._failure": "errors of no SDK in particular",
     "agentic.providers.bedrock._blocking": "a thread, and what cancels it",
-    "agentic.providers.openai_chat._encoding": MADE_UP,
-    "agentic.providers.openai_responses._encoding": MADE_UP,
     "agentic.providers.overflow._error_text": DATA,
     "agentic.providers.overflow._wordings": DATA,
     "agentic.replay._judge": BARE,

@@ -1,6 +1,8 @@
 import itertools
 from collections import Counter
+from collections.abc import Container
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,3 +67,36 @@ def test_merging_keeps_every_item_in_order(kinds: list[str]) -> None:
     assert [place for _, places in merged for place in places] == list(range(len(kinds)))
     assert Counter(kind for kind, _ in merged)["user"] == kinds.count("user")
     assert all({a[0], b[0]} != {"tool"} for a, b in itertools.pairwise(merged))
+
+
+class Counted(Container[str]):
+    """Counts how often somebody looks whether an id is taken."""
+
+    def __init__(self, *ids: str) -> None:
+        self.ids, self.looks = set(ids), 0
+
+    def __contains__(self, wanted: object) -> bool:
+        self.looks += 1
+        return wanted in self.ids
+
+
+@pytest.mark.parametrize("wanted", ["", "c"])
+def test_each_id_is_tried_once(wanted: str) -> None:
+    """However many calls are called alike, none looks at what was given out before."""
+    reserved = Counted(wanted)
+    ids = kit.UniqueIds(first=1, reserved=reserved)
+
+    given = [ids.take(wanted) for _ in range(1000)]
+
+    assert len(set(given)) == 1000
+    assert reserved.looks <= 1000
+
+
+def test_reserved_ids_are_passed_by_once() -> None:
+    """Not again for every call."""
+    reserved = Counted(*(f"call_{number}" for number in range(1, 501)))
+    ids = kit.UniqueIds(first=1, reserved=reserved)
+
+    given = [ids.take("") for _ in range(500)]
+
+    assert (given[0], reserved.looks) == ("call_501", 1000)

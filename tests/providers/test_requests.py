@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from agentic.context.budget import Manager, Policy
 from agentic.context.compactors import Digest
 from agentic.context.strategies import FitContextWindow
-from agentic.messages import Message
+from agentic.messages import Message, ToolCall, ToolResult
 from agentic.providers import (
     anthropic,
     bedrock,
@@ -29,6 +29,7 @@ from agentic.tokens import CharCounter
 from agentic.tools import ToolDefinition
 
 CONVERSATIONS = conversations(damaged=True) | conversations(damaged=False)
+GO = Message("user", "Go.")
 TOOLS = [ToolDefinition("read"), ToolDefinition("files.write")]
 LLAMA = "us.meta.llama4-maverick-17b-instruct-v1:0"
 MANY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -141,8 +142,7 @@ def test_decoded_messages_may_be_dropped_and_edited(
     _check(adapter, [*kept, Message("user", "And now?")])
 
 
-def _lines_run(adapter: ModuleType, role: Any, count: int) -> int:
-    messages = [Message("user", "Go."), *(Message(role, f"{n}") for n in range(count))]
+def _lines_run(adapter: ModuleType, messages: list[Message]) -> int:
     lines = 0
 
     def trace(_: Any, event: str, __: Any) -> Any:
@@ -161,6 +161,22 @@ def _lines_run(adapter: ModuleType, role: Any, count: int) -> int:
 
 @EVERY
 @pytest.mark.parametrize("role", ["user", "assistant", "system"])
-def test_many_messages_of_one_role(adapter: ModuleType, role: str) -> None:
+def test_many_messages_of_one_role(adapter: ModuleType, role: Any) -> None:
     """They cost linear time, whether they are joined or not: twice as many take twice as long."""
-    assert _lines_run(adapter, role, 200) < 2.2 * _lines_run(adapter, role, 100)
+    few, many = ([GO, *(Message(role, f"{n}") for n in range(count))] for count in (100, 200))
+
+    assert _lines_run(adapter, many) < 2.2 * _lines_run(adapter, few)
+
+
+@EVERY
+@pytest.mark.parametrize("call_id", ["", "c1", "x" * 129])
+def test_many_calls_of_one_id(adapter: ModuleType, call_id: str) -> None:
+    """The hundredth is renamed at the cost of the second."""
+    called = [
+        Message("assistant", tool_calls=[ToolCall(call_id, "read")]),
+        Message("tool", tool_results=[ToolResult(call_id, "read", "text")]),
+    ]
+
+    few, many = [GO, *called * 50], [GO, *called * 100]
+
+    assert _lines_run(adapter, many) < 2.2 * _lines_run(adapter, few)

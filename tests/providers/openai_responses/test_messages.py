@@ -24,7 +24,6 @@ from agentic.providers.openai_responses import (
     encode_tools,
     validate,
 )
-from agentic.providers.openai_responses._encoding import call_ids
 from agentic.tools import ToolDefinition
 
 CALL = {"type": "function_call", "call_id": "c1", "name": "read", "arguments": '{"path":"a.py"}'}
@@ -511,26 +510,3 @@ def test_the_names_of_tools_come_back_with_the_items() -> None:
     turn = Message("assistant", reasoning="Look first.", tool_calls=named, native=decision.native)
 
     assert encode([turn]) == items
-
-
-class Lookups(set[str]):
-    """A set that counts how often it is asked."""
-
-    asked = 0
-
-    def __contains__(self, item: object) -> bool:
-        """Return whether it is in, and count."""
-        self.asked += 1
-        return super().__contains__(item)
-
-
-@pytest.mark.parametrize("wanted", ["", "c1", "x" * 65])
-def test_many_ids_alike_are_rewritten_one_by_one(wanted: str) -> None:
-    """The thousandth costs what the second did."""
-    used = Lookups()
-    ids = call_ids(used)
-
-    given = [ids.take(wanted) for _ in range(1_000)]
-
-    assert len(set(given)) == 1_000
-    assert used.asked <= 3_000
