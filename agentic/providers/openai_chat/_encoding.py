@@ -7,7 +7,7 @@ https://github.com/vllm-project/vllm/issues/43995, https://github.com/ggml-org/l
 
 import re
 from collections import deque
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_ID_CHARS",
     "TOOL_NAMES",
-    "call_ids",
     "encode",
     "encode_tools",
     "is_call_id",
@@ -57,10 +56,9 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     >>> encode([Message("user", "Why is the build red?")])
     [{'role': 'user', 'content': 'Why is the build red?'}]
     """
-    writer = _MessageWriter(
-        # Reserved ahead, so that an id made for an early call is not the own id of a later one.
-        call_ids({call.id for message in messages for call in message.tool_calls})
-    )
+    # Reserved ahead, so that an id made for an early call is not the own id of a later one.
+    own = {call.id for message in messages for call in message.tool_calls}
+    writer = _MessageWriter(UniqueIds(accept=is_call_id, stem=_id_stem, first=1, reserved=own))
     for message in messages:
         # An untouched message costs a microsecond: see `write_as_it_came`.
         if not (is_untouched(message, NAME) and writer.write_as_it_came(message)):
@@ -92,16 +90,6 @@ def validate(
     from agentic.providers.validators import openai_chat  # noqa: PLC0415  loaded at the first call
 
     return openai_chat.validate(request, dialect=dialect)
-
-
-def call_ids(reserved: Container[str]) -> UniqueIds:
-    """Return the generator of a request's call ids, which never generates a reserved id.
-
-    >>> ids = call_ids({"call_1"})
-    >>> ids.take("call_1"), ids.take("call_1"), ids.take("")
-    ('call_1', 'call_1_1', 'call_2')
-    """
-    return UniqueIds(accept=is_call_id, stem=_id_stem, first=1, reserved=reserved)
 
 
 def is_call_id(call_id: str) -> bool:

@@ -64,7 +64,6 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_ID_CHARS",
     "TOOL_NAMES",
-    "call_ids",
     "encode",
     "encode_request",
     "encode_tools",
@@ -158,17 +157,6 @@ def _is_id(call_id: str) -> bool:
     (True, False, False)
     """
     return 0 < len(call_id) <= MAX_ID_CHARS
-
-
-def call_ids(used: set[str] | None = None) -> UniqueIds:
-    """Return the generator of a request's ids; `used` has those of both items and calls.
-
-    >>> ids = call_ids()
-    >>> ids.take("c1"), ids.take("c1") == "c1"
-    ('c1', False)
-    """
-    used = set() if used is None else used
-    return UniqueIds(accept=_is_id, stem=str, make=_hashed, first=1, used=used)
 
 
 def _hashed(wanted: str, number: int) -> str:
@@ -332,7 +320,10 @@ def _answers_after(messages: list[Message], number: int) -> list[Message]:
 class _ItemWriter:
     """Writes a conversation in order, so that no id is used twice."""
 
-    _ids: UniqueIds = attrs.field(factory=call_ids, init=False)
+    _ids: UniqueIds = attrs.field(
+        factory=lambda: UniqueIds(accept=_is_id, stem=str, make=_hashed, first=1), init=False
+    )
+    """The ids of items and of calls."""
     _open: OpenCalls = attrs.field(factory=OpenCalls, init=False)
 
     def write(self, messages: list[Message]) -> Iterator[Any]:
