@@ -6,10 +6,12 @@ from typing import Any, ClassVar
 
 import attrs
 
-from agentic.errors import RequestFailed
+from agentic.errors import ContextOverflow, RequestFailed
 from agentic.limits import ModelLimits, lookup
+from agentic.loop import Decision
 from agentic.providers._failure import known_window, provider_errors
 from agentic.providers.kit._json import GrowingText
+from agentic.providers.overflow import read_silent_overflow
 
 __all__ = ["ModelDecider", "ModelStream"]
 
@@ -41,6 +43,21 @@ class ModelDecider:
     def _without(self, part: str, body: Any) -> RequestFailed:
         """Return the error for an answer that is no reply, such as the login page of a proxy."""
         return RequestFailed(self._provider, None, f"an answer without {part}: {body!r:.500}")
+
+    def _raise_if_cut(self, decision: Decision, estimate: Callable[[], int]) -> None:
+        """Raise if the usage shows that the server cut the prompt, which some do silently.
+
+        `estimate` returns the size of the request in tokens. It is only asked if the window is
+        known, since counting a long conversation takes time.
+        """
+        window = known_window(self.limits())
+        if window is None or decision.usage is None:
+            return
+        overflow = read_silent_overflow(
+            decision.usage, decision.stop_reason, window, estimated_input=estimate()
+        )
+        if overflow is not None:
+            raise ContextOverflow(self.model, overflow.sent, overflow.window)
 
 
 @attrs.define

@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from agentic.errors import ContextOverflow, RequestFailed
+from agentic.errors import RequestFailed
 from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
-from agentic.providers._failure import known_window
 from agentic.providers._model import ModelDecider
 from agentic.providers.kit import at
 from agentic.providers.ollama._messages import NAME, encode_request
 from agentic.providers.ollama._replies import StreamedResponse, decode_response, failure_in
-from agentic.providers.overflow import read_silent_overflow
 from agentic.tokens import approx_token_counter, count_tokens
 
 if TYPE_CHECKING:
@@ -142,21 +140,19 @@ class Decider(ModelDecider):
         failure = failure_in(body, status if status != _OK else None, self.model)
         if failure is not None:
             raise failure
-        if status != _OK or not isinstance(body, dict):
+        if status != _OK or not isinstance(at(body, "message"), dict):
             problem = f"the answer is not a reply: {content[:200]!r}"
             raise RequestFailed(NAME, status if status != _OK else None, problem)
         return body
 
     def _decision(self, body: Any, request: Input) -> Decision:
         decision = decode_response(body)
-        window = known_window(self.limits())
-        estimated = count_tokens(request.history) + approx_token_counter(request.system_prompt)
+
+        def estimate() -> int:
+            return count_tokens(request.history) + approx_token_counter(request.system_prompt)
+
         # A server that does not know `truncate` cuts the prompt all the same.
-        overflow = read_silent_overflow(
-            decision.usage, decision.stop_reason, window, estimated_input=estimated
-        )
-        if overflow is not None:
-            raise ContextOverflow(self.model, overflow.sent, overflow.window)
+        self._raise_if_cut(decision, estimate)
         return attrs.evolve(decision, request_model=self.model)
 
 

@@ -5,10 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from agentic.errors import ContextOverflow
-from agentic.limits import ModelLimits
+from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
-from agentic.providers._failure import known_window
 from agentic.providers._model import ModelDecider
 from agentic.providers.kit import items_at, plain
 from agentic.providers.kit._json import has_object
@@ -17,7 +15,6 @@ from agentic.providers.openai_chat._encoding import TOOL_NAMES
 from agentic.providers.openai_chat._replies import decode_response, failure_in
 from agentic.providers.openai_chat._requests import GrowingRequests
 from agentic.providers.openai_chat._streaming import StreamedResponse
-from agentic.providers.overflow import read_silent_overflow
 from agentic.tokens import approx_token_counter
 from agentic.usage import StopReason
 
@@ -120,17 +117,15 @@ class Decider(ModelDecider):
         for). An input larger than the catalog's window is therefore no sign of truncation, unless
         the caller passed the limits.
         """
-        window, usage = known_window(self.limits()), decision.usage
-        if not window or not usage or (usage.input > window and self._limits is None):
+        catalog, usage = lookup(self.model), decision.usage
+        if self._limits is None and usage and usage.input > catalog.context_window:
             return
-        estimated = self._requests.count_tokens(request.history) + approx_token_counter(
-            request.system_prompt
-        )
-        overflow = read_silent_overflow(
-            usage, decision.stop_reason, window, estimated_input=estimated
-        )
-        if overflow is not None:
-            raise ContextOverflow(self.model, overflow.sent, overflow.window)
+
+        def estimate() -> int:
+            prompt = approx_token_counter(request.system_prompt)
+            return prompt + self._requests.count_tokens(request.history)
+
+        self._raise_if_cut(decision, estimate)
 
     def _was_cut_off(self, decision: Decision) -> bool:
         """Return whether the limit cut a call short although the stop reason is `tool_calls`.

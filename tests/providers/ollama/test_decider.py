@@ -245,9 +245,10 @@ def test_a_refusal_is_a_failed_request(
     assert problem in str(caught.value)
 
 
-def test_an_answer_that_is_no_object_is_a_failed_request(serve: Any, asked: Any) -> None:
-    """As when a proxy answers."""
-    server = serve((200, "[]"))
+@pytest.mark.parametrize("body", ["[]", "{}", {"status": "ok"}])
+def test_an_answer_without_a_reply(serve: Any, asked: Any, body: Any) -> None:
+    """A proxy's, for example: it is an error, not a reply without text."""
+    server = serve((200, body))
 
     with pytest.raises(RequestFailed, match="is not a reply"):
         asked(server, lambda client: Decider(client, "m").decide(_input()))
