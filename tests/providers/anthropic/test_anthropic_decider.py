@@ -266,7 +266,7 @@ def test_a_connection_that_drops_within_a_reply(upto: int) -> None:
     assert [message.role for message in asyncio.run(store.full())] == ["user"]
 
 
-def test_an_error_within_a_stream_has_the_status_of_its_kind() -> None:
+def test_stream_errors_have_their_status() -> None:
     """The response itself had said 200."""
     error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
     events = [*events_of(reply(text("Hello.")))[:4], error]
@@ -296,7 +296,7 @@ def test_an_answer_without_a_reply(body: str, problem: str) -> None:
         decide(Server(answer))
 
 
-def test_an_overflow_that_opens_a_stream_names_the_model() -> None:
+def test_an_overflow_that_opens_a_stream() -> None:
     """There is no start of a message that would."""
     said = {"type": "invalid_request_error", "message": "prompt is too long: 210 tokens > 200"}
     server = Server(streaming([{"type": "error", "error": said}]))
@@ -373,7 +373,7 @@ def test_incomplete_reply_has_text_before_pause(dropped: bool) -> None:
     assert caught.value.received.startswith("First half.Sec")
 
 
-def test_a_turn_that_pauses_again_and_again_is_given_up() -> None:
+def test_endless_pauses_are_given_up() -> None:
     """The word says what it was; it is no stop."""
     server = Server(reply(text("Hm."), word="pause_turn"))
 
@@ -394,9 +394,7 @@ def test_a_turn_that_pauses_again_and_again_is_given_up() -> None:
         (ModelLimits(8_192, 0, known=False), 4_096),
     ],
 )
-def test_a_reply_may_be_long_and_leaves_the_window_to_the_conversation(
-    limits: ModelLimits, expected: int
-) -> None:
+def test_replies_leave_room_for_the_conversation(limits: ModelLimits, expected: int) -> None:
     """One that may be very long is streamed, since the SDK refuses to wait for it."""
     server = Server(reply(text("Yes.")))
 

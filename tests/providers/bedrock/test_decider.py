@@ -142,9 +142,7 @@ def test_media_are_encoded_once(server: Any, reply: Any, converse: Any, data: by
     assert json.loads(server.sent[0][1]) == json.loads(json.dumps(plain))
 
 
-def test_the_body_of_a_recorded_kind_of_request_is_the_same_byte_for_byte(
-    server: Any, reply: Any, converse: Any
-) -> None:
+def test_a_recorded_body_is_the_same(server: Any, reply: Any, converse: Any) -> None:
     """Wire messages that were decoded go out of boto3 as they came, redacted thinking included."""
     server.play(reply(converse({"text": "Fine."})))
     wire = [
@@ -157,9 +155,7 @@ def test_the_body_of_a_recorded_kind_of_request_is_the_same_byte_for_byte(
     assert json.dumps(wire).encode() in server.sent[0][1]
 
 
-def test_a_block_that_boto3_does_not_know_is_not_sent_back(
-    server: Any, reply: Any, converse: Any
-) -> None:
+def test_unknown_blocks_are_not_sent_back(server: Any, reply: Any, converse: Any) -> None:
     """boto3 gives a stand-in for it that it would itself refuse."""
     server.play(reply(converse({"hologram": {"x": 1}}, {"text": "Look."})))
     runner = Runner(Plain(Decider(server.client, MODEL)), store=MemoryStore())
@@ -315,9 +311,7 @@ def test_a_stream_that_breaks_off_is_no_reply(
     assert [message.role for message in asyncio.run(store.full())] == ["user"]
 
 
-def test_a_stream_that_breaks_off_in_a_call_is_no_reply(
-    server: Any, reply: Any, frames: Any, stream: Any
-) -> None:
+def test_a_stream_broken_in_a_call(server: Any, reply: Any, frames: Any, stream: Any) -> None:
     """Half a call is not run."""
     server.play(reply(frames(*stream.call("t1", "read", ['{"pa'])[:3])))
 
@@ -434,9 +428,7 @@ def test_a_mistake_in_the_call_stays_one() -> None:
         asyncio.run(Decider(None, MODEL).decide(asked(Message("user", "Hi"))))
 
 
-def test_a_cut_off_call_is_answered_and_sent_back_valid(
-    server: Any, reply: Any, frames: Any, stream: Any
-) -> None:
+def test_a_cut_call_goes_back_valid(server: Any, reply: Any, frames: Any, stream: Any) -> None:
     """Its arguments are no JSON; the next request holds them as an object."""
     server.play(
         reply(frames(*stream.call("t1", "read", ['{"path": "a'], stop="max_tokens"))),
@@ -466,9 +458,7 @@ def tool_round() -> list[Message]:
     ]
 
 
-def test_a_model_known_to_refuse_turns_of_two_kinds_gets_none(
-    server: Any, reply: Any, converse: Any
-) -> None:
+def test_known_families_get_parted_turns(server: Any, reply: Any, converse: Any) -> None:
     """It is asked once."""
     server.play(reply(converse({"text": "Fine."})))
 
@@ -479,7 +469,7 @@ def test_a_model_known_to_refuse_turns_of_two_kinds_gets_none(
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_a_model_that_refuses_turns_of_two_kinds_is_asked_again_without(
+def test_refused_turns_are_parted(
     server: Any, reply: Any, frames: Any, stream: Any, streamed: bool
 ) -> None:
     """Once: the decider remembers."""
@@ -500,7 +490,7 @@ def test_a_model_that_refuses_turns_of_two_kinds_is_asked_again_without(
     assert [len(body["messages"]) for body in server.bodies] == [3, 5, 5]
 
 
-def test_a_refusal_that_parting_does_not_mend_is_raised(server: Any, reply: Any) -> None:
+def test_another_refusal_is_raised(server: Any, reply: Any) -> None:
     """Nobody asks for ever."""
     server.play(reply(REFUSED, 400, "ValidationException"))
 

@@ -72,7 +72,7 @@ class _Unstreamed:
         self.decide = decider.decide
 
 
-def test_a_run_with_tools_replays_every_reply_as_it_came(google: Any) -> None:
+def test_runs_send_replies_back_unchanged(google: Any) -> None:
     """Two rounds, the first with parallel calls; signatures and unknown parts go back unchanged."""
     first = _response(
         {"text": "Hm.", "thought": True},
@@ -97,7 +97,7 @@ def test_a_run_with_tools_replays_every_reply_as_it_came(google: Any) -> None:
     assert gemini.validate({**sent, "model": "gemini-3-pro"}) == []
 
 
-def test_a_streamed_run_sends_back_what_it_was_given(google: Any) -> None:
+def test_streamed_runs_send_replies_back_unchanged(google: Any) -> None:
     """The SDK's own spelling of bytes is undone."""
     signed = {**_call("read"), "thoughtSignature": SIGNATURE}
     google.answers = [[_chunk(signed), _response({"text": ""})], [_chunk({"text": "Hel"}), HELLO]]
@@ -132,7 +132,7 @@ def test_native_items_go_out_byte_for_byte(google: Any) -> None:
     assert json.dumps(google.requests[0]["contents"]) == json.dumps([content])
 
 
-def test_options_are_the_sdk_s_and_tools_add_up(google: Any) -> None:
+def test_options_and_tools_add_up(google: Any) -> None:
     """What the caller wants of HTTP stays too, be it a dict or the SDK's object."""
     google.answers = [HELLO]
     for http in ({"extra_body": {"labels": {"a": "b"}}}, types.HttpOptions(timeout=5000), None):
@@ -232,7 +232,7 @@ def test_a_stream_that_breaks_off_is_incomplete(google: Any, events: list[Any]) 
 
 
 @pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
-def test_the_sdk_s_own_transport_breaks_off_the_same_way(google: Any) -> None:
+def test_the_sdks_own_transport_breaks_off(google: Any) -> None:
     """It prefers aiohttp where that is installed."""
     google.answers = [[_chunk({"text": "Hel"}), "drop"]]
 
@@ -291,7 +291,7 @@ def test_a_cancelled_run_leaves_its_history_whole(google: Any) -> None:
     asyncio.run(main())
 
 
-def test_a_reply_cut_off_or_withheld_is_no_error(google: Any) -> None:
+def test_cut_and_withheld_replies_are_replies(google: Any) -> None:
     """The decision says so."""
     google.answers = [_response({"text": "Hel"}, finishReason="MAX_TOKENS")]
 
@@ -334,7 +334,7 @@ def test_vertex_ai_is_asked_in_the_same_words(google: Any) -> None:
         asyncio.run(decider.count_tokens(_input()))
 
 
-def test_a_tool_whose_name_google_refuses_is_called_by_its_own(google: Any) -> None:
+def test_renamed_tools_are_called_by_name(google: Any) -> None:
     """It is declared under another, and so is its call."""
     tool = ToolDefinition("2.files")
     (declared,) = gemini.encode_tools([tool])[0]["functionDeclarations"]
@@ -381,7 +381,7 @@ def test_connect_retries_what_may_pass(
     assert len(google.requests) == 2
 
 
-def test_a_client_of_ones_own_retries_as_it_says(google: Any) -> None:
+def test_custom_clients_retry_as_configured(google: Any) -> None:
     """Without retry options, the SDK asks once."""
     google.answers = [_error(503, "UNAVAILABLE", "The model is overloaded."), HELLO]
 

@@ -206,7 +206,7 @@ def test_an_overflow_is_recovered(serve: Any, asked: Any, *, streamed: bool) -> 
     assert second < first
 
 
-def test_a_prompt_that_was_cut_all_the_same_is_an_overflow(serve: Any, asked: Any) -> None:
+def test_a_cut_prompt_is_an_overflow(serve: Any, asked: Any) -> None:
     """By a server that does not know `truncate`: it counts half a window of a larger request."""
     server = serve({**_reply(), "prompt_eval_count": 2_050})
     long = Message("user", "word " * 8_000)
@@ -254,7 +254,7 @@ def test_an_answer_without_a_reply(serve: Any, asked: Any, body: Any) -> None:
         asked(server, lambda client: Decider(client, "m").decide(_input()))
 
 
-def test_a_server_that_is_not_there_is_a_failed_request() -> None:
+def test_a_missing_server_is_a_failed_request() -> None:
     """No answer, and why."""
 
     async def job() -> Any:
@@ -316,7 +316,7 @@ def test_a_connection_follows_ollama_s_own_environment(
     assert server.headers[0]["Authorization"] == "Bearer k-1"
 
 
-def test_a_host_that_is_no_address_is_a_config_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bad_host_is_a_config_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """Said when the client is created."""
     monkeypatch.setenv("OLLAMA_HOST", "localhost:eleven")
 

@@ -157,9 +157,7 @@ def test_options_go_into_the_call(serve: Serve, options: Any, expected: Any) -> 
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_tools_of_the_options_stand_beside_those_of_the_request(
-    serve: Serve, *, streamed: bool
-) -> None:
+def test_tools_of_options_are_added(serve: Serve, *, streamed: bool) -> None:
     """As a provider's own do; what belongs to a stream is left to the call."""
     search = {"type": "web_search"}
     server = serve(STREAM if streamed else _reply())
@@ -237,7 +235,7 @@ def test_a_refusal_is_a_failed_request(
     assert failed.value.status == status
 
 
-def test_a_server_that_is_not_there_is_a_failed_request(serve: Serve) -> None:
+def test_a_missing_server_is_a_failed_request(serve: Serve) -> None:
     """No answer has no status."""
     server = serve(_reply())
     server.url = "http://127.0.0.1:9"
@@ -249,9 +247,7 @@ def test_a_server_that_is_not_there_is_a_failed_request(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("end", [["drop"], []])
-def test_a_connection_that_breaks_in_the_middle_is_an_incomplete_reply(
-    serve: Serve, end: list[str]
-) -> None:
+def test_a_broken_connection_is_an_incomplete_reply(serve: Serve, end: list[str]) -> None:
     """Whether it is cut, or just ends without a mark; the text that had come is told."""
     store = MemoryStore()
     runner = loop.Runner(_decider(serve([*STREAM[:3], *end])), store=store)
@@ -306,7 +302,7 @@ def test_it_keeps_the_promises_of_a_streaming_decider(serve: Serve) -> None:
     check_decider(Streaming)
 
 
-def test_a_tools_name_comes_back_as_it_is_here(serve: Serve) -> None:
+def test_renamed_tools_are_called_by_name(serve: Serve) -> None:
     """The server knows it under a name that it accepts."""
     tool = ToolDefinition("files.read")
     sent = openai_chat.encode_tools([tool])[0]["function"]["name"]
@@ -327,7 +323,7 @@ def test_a_tools_name_comes_back_as_it_is_here(serve: Serve) -> None:
         ('{"path": "a', None, StopReason.TOOL),
     ],
 )
-def test_a_call_that_was_cut_off_is_no_call(
+def test_a_cut_call_is_no_call(
     serve: Serve, arguments: str, limit: int | None, reason: StopReason
 ) -> None:
     """The server says `tool_calls`, but the limit was reached and half a call is there."""
@@ -361,9 +357,7 @@ def _asked(letters: int) -> loop.Input:
         pytest.param(4_000, 4_200, id="more than the window that was given"),
     ],
 )
-def test_a_prompt_that_the_server_cut_silently_is_an_overflow(
-    serve: Serve, letters: int, counted: int
-) -> None:
+def test_a_cut_prompt_is_an_overflow(serve: Serve, letters: int, counted: int) -> None:
     """What was counted and what was sent give it away, where the window is known."""
     server = serve({**_reply(), "usage": {"prompt_tokens": counted, "completion_tokens": 9}})
     decider = openai_chat.Decider(server.connect(), "tiny", limits=ModelLimits(4_096, 0))
@@ -382,9 +376,7 @@ def test_a_prompt_that_the_server_cut_silently_is_an_overflow(
         pytest.param("gpt-4o", 0, id="no usage"),
     ],
 )
-def test_what_may_have_been_served_whole_is_no_overflow(
-    serve: Serve, model: str, counted: int
-) -> None:
+def test_a_whole_prompt_is_no_overflow(serve: Serve, model: str, counted: int) -> None:
     """A reply is not thrown away on a guess."""
     server = serve({**_reply(), "usage": {"prompt_tokens": counted, "completion_tokens": 9}})
 

@@ -246,7 +246,7 @@ def test_reasoning_that_is_neither_stored_nor_sealed_stays(
         "Invalid value: 'reasoning.encrypted_content'.",
     ],
 )
-def test_a_model_without_reasoning_is_asked_again_without_it(serve: Any, words: str) -> None:
+def test_models_without_reasoning_are_asked_again(serve: Any, words: str) -> None:
     """Once: the decider remembers."""
     refusal = {"error": {"message": words, "type": "invalid_request_error", "param": "include"}}
 
@@ -341,7 +341,7 @@ def test_an_overflow_says_what_is_known(serve: Any, *, refused: bool, streamed: 
     run(serve, [(400, OVERFLOW) if refused else failed], job)
 
 
-def test_a_stream_that_begins_with_an_overflow_names_the_model(serve: Any) -> None:
+def test_an_overflow_that_opens_a_stream(serve: Any) -> None:
     """No event before it has."""
     begins = {"type": "error", **OVERFLOW["error"], "error": None, "sequence_number": 0}
     begins["type"] = "response.error"
@@ -451,7 +451,7 @@ def test_the_names_of_tools_are_the_loops(serve: Any) -> None:
     assert requests[1]["input"][1:3] == [REASONING, call(1, name)]
 
 
-def test_a_reply_of_the_length_that_was_asked_for_was_cut_off(serve: Any) -> None:
+def test_a_reply_of_full_length_was_cut(serve: Any) -> None:
     """llama.cpp neither says so nor repeats the limit."""
 
     async def job(server: Any) -> Decision:
