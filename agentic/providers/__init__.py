@@ -2,10 +2,11 @@
 
 Start with `connect`, or with one adapter, such as `anthropic` or `openai_chat`.
 
-Each adapter is a package with the same parts. `_decoding` and `_encoding` (messages), `_replies`
-and `_streaming` are pure and need no SDK. `_decider` has a `Decider` that calls a client of the
-official SDK, which the caller passes in. Adapters are imported on first use. `kit` is for authors
-of other adapters; `validators` checks whether a provider would reject the structure of a request.
+Each adapter is a package with the same parts. `_decoding` and `_encoding` (or `_messages`, if both
+are short), `_replies` and `_streaming` are pure and need no SDK. `_decider` has a `Decider` that
+calls a client of the official SDK, which the caller passes in. Adapters are imported on first use.
+`kit` is for authors of other adapters; `validators` checks whether a provider would reject the
+structure of a request.
 """
 
 from agentic import _lazy
