@@ -126,7 +126,9 @@ class Fence:
 
     def lost(self) -> HistoryConflict:
         """Return the error for a lease that is no longer in force."""
-        return _lost(self._lease or self.given, self.name)
+        lease = self._lease or self.given
+        assert lease  # noqa: S101  claim() comes before every write
+        return HistoryConflict(self.name, lease.describe_loss())
 
 
 async def acquire(
@@ -159,7 +161,7 @@ async def renew(connection: Connection, lease: Lease, seconds: float, name: str)
     found = await connection.execute(_RENEW, [seconds, lease.session_id, lease.epoch])
     row = await found.fetchone()
     if row is None:
-        raise _lost(lease, name)
+        raise HistoryConflict(name, lease.describe_loss())
     return attrs.evolve(lease, expires_at=row[1].astimezone(UTC))
 
 
@@ -178,7 +180,3 @@ async def refuse_leased(connection: Connection, session_id: str, name: str) -> N
     row = await (await connection.execute(_FIND, [session_id])).fetchone()
     if row is not None:
         raise is_leased(name, row[0])
-
-
-def _lost(lease: Lease | None, name: str) -> HistoryConflict:
-    return HistoryConflict(name, lease.describe_loss() if lease else "is leased by nobody")

@@ -114,7 +114,6 @@ class PostgresWriter:
     async def redact(self, request: RedactionRequest) -> None:
         """Change the entries that hold a message, and the tables as they are stored."""
         await self._take(partial(self._redact, request))
-        self.knowledge.redact()
         log_redaction(request, self.name)
 
     async def settle(self) -> None:
@@ -266,6 +265,8 @@ class PostgresWriter:
                 state = self._state.follow(None)
                 await self._rows.append("optional", record, state, self._id)
             self._state = state
+            # Before the purge, which may fail: the entries have changed all the same.
+            self.knowledge.redact()
         except asyncio.CancelledError:
             self._holder = None  # must be looked up again
             raise
