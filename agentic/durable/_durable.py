@@ -262,6 +262,8 @@ class _Executor:
         async def listing() -> dict[str, Any]:
             asks = [] if self.approval is None else filter(self.approval.needs, live.values())
             never = [tool.name for tool in live.values() if tool.retry == "never"]
+            # Names only: whole definitions would be a large record in every turn, and a replay has
+            # those of the live executor.
             return {"tools": list(live), "ask": [tool.name for tool in asks], "never": never}
 
         outcome = await self.durable.record("list_tools", self.durable.in_time, listing)
@@ -333,6 +335,8 @@ class _Executor:
 
     def _claim(self, token: str) -> ToolError | None:
         """Allow one run for an intent of this attempt, and none for an earlier attempt's."""
+        # A token and no flag: of two processes with the same run, both come here, and the record
+        # of one counts.
         if token not in self._tokens:
             return _LOST
         self._tokens.remove(token)
@@ -346,6 +350,7 @@ class _Executor:
         try:
             async with asyncio.timeout(left if is_last else allowed) as limit:
                 return await self.inner.execute(call)
+        # SystemExit, too: a tool that calls a script's main() must not end the worker.
         except (Exception, SystemExit) as error:  # noqa: BLE001  a tool is anybody's code
             if not (isinstance(error, TimeoutError) and limit.expired()):
                 return ToolResult(call.id, call.name, error=_tool_errors.raised(error))

@@ -154,6 +154,7 @@ def decode_decision(outcome: Mapping[str, Any]) -> Decision:
 
 def encode_result(result: ToolResult, output_ref: str | None = None) -> dict[str, Any]:
     """Return the outcome of a call; with `output_ref`, its output is stored elsewhere."""
+    # In the form of a message, which is versioned and which stores read as well.
     kept = result if output_ref is None else attrs.evolve(result, output="")
     plain = to_plain(Message("tool", tool_results=[kept]))["tool_results"][0]
     return {"result": plain} if output_ref is None else {"result": plain, "output_ref": output_ref}

@@ -60,6 +60,8 @@ class RunLog:
         self._waiting.append((f"{self.run_id}/{self._appended}", message))
         self._appended += 1
         self.view.append(message)
+        # At once: to store a turn while the next one begins saved a few milliseconds, and needed a
+        # waiting task in every run.
         if message.role == "tool" or (message.role == "assistant" and not message.tool_calls):
             await self.flush()
 

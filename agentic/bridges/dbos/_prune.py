@@ -20,6 +20,7 @@ def prune(
 
     Workers go with them that have lost their lease and have no run.
     """
+    # The engine removes nothing by itself without its commercial service (dbos 3.4, 2026-11-23).
     before = datetime.now(UTC) - timedelta(seconds=older_than_seconds)
     removed = 0
     while True:

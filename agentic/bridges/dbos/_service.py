@@ -239,6 +239,8 @@ class Service:
             ConfigError: the run is over.
         """
         status = await self._status(run_id)
+        # A message, because the engine's own cancellation would let the next run of the session
+        # begin while a tool of this one still runs.
         await self._send(run_id, "cancel", {})
         if status.status == "ENQUEUED":
             await self._connected.client.cancel_workflow_async(run_id)

@@ -81,4 +81,5 @@ class DbosSteps:
         self.check()
         value = await function(*args)
         self._has_worked = True
+        # In the record, so that a replay steers the run at the same turn, without a step for it.
         return {"value": value, "arrived": [] if self.inbox is None else self.inbox.arrived()}

@@ -248,6 +248,7 @@ class Tables:
 
     def add_events(self, run: str, events: Sequence[tuple[str, dict[str, Any]]]) -> None:
         """Store events by their keys, each once."""
+        # Not the engine's streams, which count as steps or are written again in a replay.
         insert = sa.text(
             "INSERT INTO agentic_events (run, key, body) VALUES (:run, :key, :body)"
             " ON CONFLICT DO NOTHING"

@@ -162,6 +162,7 @@ class Worker:
     def _start(self) -> None:
         if _running:
             raise ConfigError("worker", self.id, "one worker in a process", "start a process")
+        # The engine lets several processes use one file, which was not shown to hold under kills.
         if self.place.tables.is_sqlite and self.place.tables.living():
             raise ConfigError(
                 "database_url",
@@ -191,13 +192,15 @@ class Worker:
             "sys_db_idle_transaction_timeout_sec": place.lease_seconds,
         }
         self._engine = DBOS(config=config)
+        # A Trial counts instead: `resume_workflow` resets the engine's count, and a run that waits
+        # for a month is taken over often.
         DBOS.workflow(name=RUN, max_recovery_attempts=None)(self._make_run())
         DBOS.workflow(name=COMPACTION, max_recovery_attempts=None)(self._make_compaction())
         self._lease.start()
         DBOS.launch()
         DBOS.register_queue(
             place.queue,
-            partition_concurrency=1,
+            partition_concurrency=1,  # a session is a partition, and has one run at a time
             polling_interval_sec=_POLL_SECONDS,
             on_conflict="always_update",
             **attrs.asdict(place.limits),
