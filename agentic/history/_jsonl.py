@@ -207,7 +207,17 @@ class JsonlStore(BaseStore):
         return self._revision
 
     def _redact_file(self, request: RedactionRequest) -> None:
-        _redact_file(self._log, request)
+        end = self._log.claim()
+        with reporting(self.path), self.path.open("rb") as file:
+            lines = [line.text for line in read_forwards(file)]
+        redacted = redact_lines(lines, request, self._name)
+        # The outputs first and the entries last: if it is interrupted, the redaction can be
+        # repeated, because the entries still say what to remove.
+        gone = _remove_outputs(self.path, redacted)
+        _remove_remains(self.path)
+        _change_title(self.path, request)
+        self._log.rewrite(_join(redacted.lines, end) + request.record(gone) + b"\n")
+        log_redaction(request, self._name)
         self._knowledge.redact()
         self._revision, self._revised = self._revision + 1, self._log.claim()
 
@@ -229,29 +239,6 @@ class JsonlStore(BaseStore):
             return step(*args, **kwargs)
         self._worker = self._worker or ThreadPoolExecutor(1, "agentic-history")
         return await finish(asyncio.wrap_future(self._worker.submit(step, *args, **kwargs)))
-
-
-def _redact_file(log: Log, request: RedactionRequest) -> None:
-    """Redact a message of the session that this is the log of.
-
-    Raises:
-        HistoryConflict: another store is the writer.
-        HistoryCorrupt: an entry cannot be read.
-        HistoryNotWritten: the redaction is incomplete; repeating it completes it.
-        MessageNotFound: there is no such message.
-    """
-    path, session = log.path, str(log.path)
-    end = log.claim()
-    with reporting(path), path.open("rb") as file:
-        lines = [line.text for line in read_forwards(file)]
-    redacted = redact_lines(lines, request, session)
-    # The outputs first and the entries last: if it is interrupted, the redaction can be repeated,
-    # because the entries still say what to remove.
-    gone = _remove_outputs(path, redacted)
-    _remove_remains(path)
-    _change_title(path, request)
-    log.rewrite(_join(redacted.lines, end) + request.record(gone) + b"\n")
-    log_redaction(request, session)
 
 
 def _join(lines: list[bytes], size: int) -> bytes:
