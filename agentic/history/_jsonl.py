@@ -279,6 +279,7 @@ def _change_title(path: Path, request: RedactionRequest) -> None:
         if not title.exists():
             return
         before = title.read_text("utf-8", "replace")
-        after = request.hide_in_title(before)
+        # An editor may have added lines, which nobody reads, but which may hold the secret.
+        after = request.hide_in_title(before.partition("\n")[0])
         if after != before:
             write_private(title, after.encode(), fsync=True)

@@ -160,6 +160,23 @@ def test_a_title_keeps_what_is_not_the_secret(tmp_path: Path, kind: type[Any]) -
     assert asyncio.run(title()) == f"about {MARK} and more"
 
 
+@pytest.mark.parametrize("written", ["Mine\n", f"Mine\nand {KEY}\n", f"Mine\n{KEY}"])
+def test_edited_title_keeps_its_first_line(tmp_path: Path, written: str) -> None:
+    """An editor ends the line, and may have added others, which nobody reads."""
+    place = JsonlSessions(tmp_path)
+    title = tmp_path / "monday.jsonl.title"
+
+    async def redact() -> list[str]:
+        async with place.open("monday") as store:
+            await store.append(LEAK)
+        await asyncio.to_thread(title.write_text, written)
+        await place.redact("monday", "leak", MARK, secret=KEY)
+        return [info.title for info in await place.list()]
+
+    assert asyncio.run(redact()) == ["Mine"]
+    assert KEY not in title.read_text()
+
+
 @pytest.mark.parametrize(
     ("output", "stays"), [(LEAK.content, False), ("The server is up. \ud83d", True)]
 )
