@@ -180,7 +180,7 @@ asyncio.run(fill(Path(sys.argv[1])))
 """
 
 
-def test_a_session_on_a_full_disk_goes_on_once_there_is_space(tmp_path: Path) -> None:
+def test_session_outlives_a_full_disk(tmp_path: Path) -> None:
     """On a disk of 64 KB: refused when it is full, whole all the time, written on afterwards."""
     mount = f'mount -t tmpfs -o size=64k tmpfs "{tmp_path}"'
     namespace = ["unshare", "--mount", "sh", "-ec"]

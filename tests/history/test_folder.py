@@ -20,7 +20,7 @@ async def _write(sessions: JsonlSessions, session_id: str) -> None:
     await sessions.rename(session_id, "A red build")
 
 
-def test_everything_that_belongs_to_a_session_goes_with_it(tmp_path: Path) -> None:
+def test_delete_removes_all_that_belongs(tmp_path: Path) -> None:
     """Outputs, title, torn entries and what a kill left of any of them, and nothing of others."""
     sessions = JsonlSessions(tmp_path)
     for session_id in ("a", "a.jsonl", "a.jsonl.title", "b"):
@@ -42,7 +42,7 @@ def _of_a(folder: Path) -> set[str]:
     return names
 
 
-def test_a_session_that_cannot_be_removed_whole_is_still_there(tmp_path: Path) -> None:
+def test_half_a_delete_leaves_the_session(tmp_path: Path) -> None:
     """The session file goes last, so that a delete that failed can be tried again."""
     sessions = JsonlSessions(tmp_path)
     asyncio.run(_write(sessions, "a"))
@@ -59,7 +59,7 @@ def test_a_session_that_cannot_be_removed_whole_is_still_there(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_link_in_the_place_of_the_outputs_is_removed_and_not_followed(tmp_path: Path) -> None:
+def test_delete_follows_no_link(tmp_path: Path) -> None:
     """Somebody who keeps outputs on another disk loses the link."""
     sessions, elsewhere = JsonlSessions(tmp_path / "sessions"), tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -73,7 +73,7 @@ def test_a_link_in_the_place_of_the_outputs_is_removed_and_not_followed(tmp_path
     assert len(list(elsewhere.iterdir())) == 1
 
 
-def test_a_list_counts_what_others_wrote_in_their_own_way(tmp_path: Path) -> None:
+def test_list_counts_foreign_entries(tmp_path: Path) -> None:
     """Another order of keys, blanks, entries of a newer version and damage stop no list."""
     summary = ContextSummary("so far", 7).to_message()
     sessions = JsonlSessions(tmp_path)
@@ -109,7 +109,7 @@ def test_a_list_counts_what_others_wrote_in_their_own_way(tmp_path: Path) -> Non
         b"\x00\xff garbage\n",
     ],
 )
-def test_a_file_that_is_no_session_is_not_listed(
+def test_list_leaves_other_files_out(
     tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Or it might be taken for the latest one; the log names it."""
@@ -129,14 +129,14 @@ def test_a_file_that_is_no_session_is_not_listed(
         b'{"v":9,"type":"message","text":"of a newer version"}\n',
     ],
 )
-def test_a_session_that_is_damaged_or_torn_is_listed(tmp_path: Path, content: bytes) -> None:
+def test_list_has_damaged_sessions(tmp_path: Path, content: bytes) -> None:
     """Whoever opens it is told what is wrong; a list that hid it would hide what is left of it."""
     (tmp_path / "a.jsonl").write_bytes(content)
 
     assert [info.id for info in asyncio.run(JsonlSessions(tmp_path).list())] == ["a"]
 
 
-def test_what_cannot_be_imported_is_told_with_single_full_stops(tmp_path: Path) -> None:
+def test_refused_import_has_single_full_stops(tmp_path: Path) -> None:
     """The sentence within the sentence brings one along."""
     line = b'{"v":1,"type":"output","optional":true,"ref":"../x","text":"red"}\n'
 
@@ -147,7 +147,7 @@ def test_what_cannot_be_imported_is_told_with_single_full_stops(tmp_path: Path) 
     assert ".." not in str(caught.value).replace("../x", "")
 
 
-def test_a_session_began_when_its_first_message_was_said(tmp_path: Path) -> None:
+def test_session_began_with_its_first_message(tmp_path: Path) -> None:
     """A file knows its last change only; the first message knows more."""
     sessions = JsonlSessions(tmp_path)
     (tmp_path / "a.jsonl").write_bytes(
@@ -162,7 +162,7 @@ def test_a_session_began_when_its_first_message_was_said(tmp_path: Path) -> None
     assert info.changed_at.isoformat() == "2027-01-15T08:00:00+00:00"
 
 
-def test_a_title_that_an_editor_wrote_is_its_first_line(tmp_path: Path) -> None:
+def test_edited_title_is_its_first_line(tmp_path: Path) -> None:
     """A newline at the end is no part of it, and an export takes it along."""
     sessions = JsonlSessions(tmp_path)
     asyncio.run(_write(sessions, "a"))
@@ -184,7 +184,7 @@ def test_everything_is_private(tmp_path: Path) -> None:
     assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
 
 
-def test_an_import_while_somebody_begins_the_session_is_refused(tmp_path: Path) -> None:
+def test_import_meets_a_beginning_session(tmp_path: Path) -> None:
     """Who was first keeps the id, even if the lines took their time."""
     sessions = JsonlSessions(tmp_path)
     asyncio.run(_write(sessions, "a"))

@@ -20,7 +20,7 @@ def _folder(path: Path) -> Path:
     return Path(f"{path}.outputs")
 
 
-def test_an_output_is_a_private_file_beside_the_session(path: Path) -> None:
+def test_output_is_a_private_file(path: Path) -> None:
     """It holds the text and nothing else, for its owner only."""
     ref = asyncio.run(_keep(path))
 
@@ -42,9 +42,7 @@ def test_the_same_output_is_written_once(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"", b"1 failed", b"\xff\xfe"])
-def test_a_damaged_output_is_noticed_and_mended_when_it_is_kept_again(
-    path: Path, damage: bytes
-) -> None:
+def test_damaged_output_is_noticed_and_mended(path: Path, damage: bytes) -> None:
     """The reference is a digest of the content, so a cut or changed file is never given out."""
     ref = asyncio.run(_keep(path))
     (_folder(path) / ref).write_bytes(damage)

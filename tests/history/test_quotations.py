@@ -32,7 +32,7 @@ def _redacted(*view: Message, others: tuple[Message, ...] = ()) -> list[Message]
     return asyncio.run(run())
 
 
-def test_a_word_is_found_without_the_full_stop_behind_it() -> None:
+def test_word_is_found_without_full_stop() -> None:
     """A sentence ends with the key; a summary quotes the key alone, or at the end of its own."""
     found = _redacted(Message("user", f"Use {KEY} to log in"), Message("user", f"It was {KEY}!"))
 
@@ -125,7 +125,7 @@ def test_what_other_messages_say_too_is_no_quotation() -> None:
     assert _redacted(said, other, others=(other,)) == [said, other]
 
 
-def test_equal_messages_are_found_in_whatever_order_their_fields_stand() -> None:
+def test_order_of_fields_means_nothing() -> None:
     """Another program may write the fields of a payload in another order."""
     fields = {"a": 1, "b": KEY}
     turned = {"b": KEY, "a": 1}
@@ -180,9 +180,7 @@ def test_edited_title_keeps_its_first_line(tmp_path: Path, written: str) -> None
 @pytest.mark.parametrize(
     ("output", "stays"), [(LEAK.content, False), ("The server is up. \ud83d", True)]
 )
-def test_an_output_among_the_entries_is_removed_if_it_quotes(
-    path: Path, output: str, *, stays: bool
-) -> None:
+def test_exported_output_that_quotes_is_removed(path: Path, output: str, *, stays: bool) -> None:
     """An export that is used as a session holds its outputs in lines of their own."""
     sessions = JsonlSessions(path.parent / "sessions")
 
@@ -204,7 +202,7 @@ def test_an_output_among_the_entries_is_removed_if_it_quotes(
     assert KEY.encode() not in left
 
 
-def test_a_secret_that_is_part_of_the_format_is_refused() -> None:
+def test_secret_within_the_format_is_refused() -> None:
     """Without it, an entry could not be read; the error says what to name instead."""
 
     async def redact() -> None:

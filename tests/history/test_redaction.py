@@ -166,7 +166,7 @@ def test_fields_that_are_not_known_survive_a_redaction(tmp_path: Path) -> None:
     assert second == {**plain[1], "message": {"v": 1, "role": "user", "content": MARK}}
 
 
-def test_a_reader_that_stays_keeps_a_redaction_from_ending(
+def test_reader_keeps_redaction_from_ending(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody who reads former pages is waited for, and then it is said what is still there."""

@@ -137,7 +137,7 @@ class _ImportingHalf(_Broken):
         (_ImportingHalf, "makes no session"),
     ],
 )
-def test_a_broken_place_is_told_which_promise_it_breaks(
+def test_broken_place_is_told_the_promise(
     places: Iterator[Path], broken: type[_Broken], promise: str
 ) -> None:
     """The suite fails on every way of being broken, in words that name the promise."""
@@ -176,7 +176,7 @@ def test_an_import_reads_from_a_file(tmp_path: Path, kind: type[Any]) -> None:
 
 
 @pytest.mark.parametrize("kind", [JsonlSessions, SqliteSessions])
-def test_an_export_is_a_file_that_a_store_opens(tmp_path: Path, kind: type[Any]) -> None:
+def test_store_opens_an_export(tmp_path: Path, kind: type[Any]) -> None:
     """Written to a file, the lines are a session; title and outputs are passed over."""
     place = kind(tmp_path / "sessions")
 

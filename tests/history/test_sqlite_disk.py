@@ -94,7 +94,7 @@ asyncio.run(fill(Path(sys.argv[1])))
 """
 
 
-def test_a_session_on_a_full_disk_goes_on_once_there_is_space(tmp_path: Path) -> None:
+def test_session_outlives_a_full_disk(tmp_path: Path) -> None:
     """On a disk of 1 MB: refused when it is full, whole all the time, written on afterwards."""
     mount = f'mount -t tmpfs -o size=1m tmpfs "{tmp_path}"'
     namespace = ["unshare", "--mount", "sh", "-ec"]
@@ -107,7 +107,7 @@ def test_a_session_on_a_full_disk_goes_on_once_there_is_space(tmp_path: Path) ->
     assert "the disk is full: free some space" in done.stdout
 
 
-def test_a_wal_that_was_cut_anywhere_holds_a_beginning(tmp_path: Path) -> None:
+def test_cut_wal_holds_a_beginning(tmp_path: Path) -> None:
     """After a power cut a WAL may end anywhere: what is read is what was said, up to some point."""
     path, copy, wal = (tmp_path / name for name in ("a.db", "cut.db", "a.db-wal"))
     messages = [Message("user", f"{number} " + "x" * 500 * number) for number in range(12)]
@@ -168,7 +168,7 @@ def _count_steps(path: Path, session_id: str, question: str) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("question", ["view", "diff", "restored", "before_replace"])
-def test_a_long_session_costs_what_a_short_one_costs(path: Path, question: str) -> None:
+def test_long_session_costs_no_more(path: Path, question: str) -> None:
     """Of 3,000 messages, SQLite looks at those of the answer, and finds them without a search."""
     asyncio.run(_write_sessions(path, 100, 3_000))
 
@@ -178,7 +178,7 @@ def test_a_long_session_costs_what_a_short_one_costs(path: Path, question: str) 
     assert long < 1_500
 
 
-def test_a_list_looks_at_one_row_of_each_session(path: Path) -> None:
+def test_list_reads_one_row_each(path: Path) -> None:
     """However long they are."""
     asyncio.run(_write_sessions(path, 10, 2_000))
     with contextlib.closing(sqlite3.connect(path)) as connection:
@@ -208,7 +208,7 @@ asyncio.run(write(*sys.argv[1:]))
 
 
 @pytest.mark.slow
-def test_many_processes_write_to_one_database_that_none_of_them_found(path: Path) -> None:
+def test_many_processes_make_one_database(path: Path) -> None:
     """They make it together, and each session holds its own messages, in order."""
     count, names = 60, [f"s{number}" for number in range(6)]
     with contextlib.ExitStack() as stack:
