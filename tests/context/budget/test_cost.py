@@ -32,7 +32,7 @@ def grow(manager: Manager, turns: int, *, rebuild: bool = False, **options: Any)
     return messages
 
 
-def test_each_text_is_counted_once_as_a_conversation_grows(counter: Any) -> None:
+def test_each_text_is_counted_once(counter: Any) -> None:
     """However many turns there are, a text is given to the counter a single time."""
     messages = grow(Manager(counter, _Clerk(), Policy(0)), 100)
 
@@ -41,7 +41,7 @@ def test_each_text_is_counted_once_as_a_conversation_grows(counter: Any) -> None
     assert len(counter.asked) == 5 * 100
 
 
-def test_messages_that_are_built_anew_are_not_counted_again(counter: Any) -> None:
+def test_rebuilt_messages_are_not_counted_again(counter: Any) -> None:
     """A history that is loaded at every turn costs no further counts."""
     grow(Manager(counter, _Clerk(), Policy(0)), 60, rebuild=True)
 
@@ -70,7 +70,7 @@ def test_conversations_that_take_turns_are_counted_once(counter: Any) -> None:
     assert set(counter.asked.values()) == {1}
 
 
-def test_managers_that_share_a_counter_count_once_between_them(counter: Any) -> None:
+def test_managers_share_a_counters_counts(counter: Any) -> None:
     """A Manager a session costs no further counts for what another has counted."""
     managers = [Manager(counter, _Clerk(), Policy(0)) for _ in range(3)]
     messages = [message for number in range(20) for message in turn(number)]

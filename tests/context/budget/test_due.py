@@ -73,7 +73,7 @@ def test_what_is_sent_beside_the_messages_counts() -> None:
 
 
 @pytest.mark.parametrize("parts", [{}, {"counter": LETTERS}, {"compactor": _Moody()}])
-def test_for_a_manager_that_changes_nothing_nothing_is_due(parts: dict[str, Any]) -> None:
+def test_a_no_op_manager_has_nothing_due(parts: dict[str, Any]) -> None:
     """Without a counter or a compactor there will be no summary, whatever the size."""
     manager = Manager(**parts, policy=Policy(1_000, max_tokens=1))
 
@@ -81,7 +81,7 @@ def test_for_a_manager_that_changes_nothing_nothing_is_due(parts: dict[str, Any]
 
 
 @pytest.mark.parametrize("name", ["size", "overhead_tokens"])
-def test_a_size_that_is_no_number_of_tokens_is_refused(name: str) -> None:
+def test_sizes_must_be_whole_numbers(name: str) -> None:
     """As it is where a compaction is asked for."""
     with pytest.raises(ConfigError, match=f"{name} must be a whole number >= 0.*, got -1"):
         Manager().due([], **{name: -1})
@@ -101,7 +101,7 @@ def test_asking_tells_nobody_and_asks_no_compactor() -> None:
     assert manager.due(compact(manager, messages).messages) is None
 
 
-def test_after_a_failure_nothing_is_due_until_the_context_has_grown() -> None:
+def test_nothing_is_due_after_a_failure() -> None:
     """By a twentieth, as the next attempt comes; a forced one may have been what failed."""
     for options in ({}, {"force": True}):
         manager, messages = Manager(LETTERS, _Moody(""), K), talk(*[100] * 20)
@@ -111,7 +111,7 @@ def test_after_a_failure_nothing_is_due_until_the_context_has_grown() -> None:
         assert [manager.due(messages, size=size) for size in sizes] == [None, None, "tokens"]
 
 
-def test_after_two_low_gains_nothing_is_due_until_the_context_has_grown() -> None:
+def test_nothing_is_due_after_low_gains() -> None:
     """By a tenth; the summary itself says so, to another Manager as well."""
     messages = [Message("user", "x" * 20_000, pinned=True), *talk(*[100] * 12)]
     for _ in range(2):
@@ -147,7 +147,7 @@ def test_asking_costs_what_new_messages_cost(counter: Any) -> None:
     tokens=st.sampled_from([None, 500, 1_400]),
 )
 @settings(max_examples=50)
-def test_what_is_due_is_what_happens_and_asking_changes_nothing_of_it(
+def test_what_is_due_is_what_happens(
     steps: list[tuple[int, str, bool]], window: int, most: int | None, tokens: int | None
 ) -> None:
     """A Manager that is asked all the time does the same as one that nobody asks."""

@@ -127,7 +127,7 @@ def test_a_compactor_that_answers_at_once_is_reported() -> None:
     assert isinstance(compact(Raising(), talk(*[100] * 12)).error, KeyError)
 
 
-def test_a_compactor_may_do_as_it_likes_with_its_list() -> None:
+def test_a_compactor_may_edit_its_list() -> None:
     """What the compactor gets is a list of its own."""
 
     class Emptying:
@@ -148,7 +148,7 @@ def test_a_summary_is_stripped() -> None:
     assert done.summary.content == "done"
 
 
-def test_a_summary_that_would_not_pay_is_no_failure() -> None:
+def test_a_declined_summary_is_no_failure() -> None:
     """Nothing changes, the reason is told, and it is not tried again before the context grew."""
     compactor, messages = _Compactor(answer("x" * 1_000)), talk(*[100] * 12)
     manager = Manager(LETTERS, compactor, K)
@@ -164,7 +164,7 @@ def test_a_summary_that_would_not_pay_is_no_failure() -> None:
     assert (end.summary, end.error, end.declined) == (None, None, done.declined)
 
 
-def test_a_forced_summary_that_may_not_grow_the_context_is_refused() -> None:
+def test_force_without_growth_refuses_larger_summaries() -> None:
     """With both sizes, as an error: whoever asked for it has to know that there is none."""
     messages = talk(*[10] * 12)
 
@@ -238,7 +238,7 @@ def test_cancelling_the_call_changes_nothing_and_passes(
     assert (messages, stored) == (before, [])
 
 
-def test_a_call_that_is_dropped_is_told_as_ended() -> None:
+def test_a_dropped_call_is_told_as_ended() -> None:
     """An owner that closes its event loop closes the coroutine, which is no cancellation.
 
     A coroutine that is closed may not wait: receivers that do are called in a task of their own.
@@ -263,7 +263,7 @@ def test_a_call_that_is_dropped_is_told_as_ended() -> None:
     assert isinstance(recorder.of(ContextCompactionEnd)[0].error, GeneratorExit)
 
 
-def test_a_cancelled_call_is_no_failure_of_the_compactor() -> None:
+def test_a_cancelled_call_causes_no_backoff() -> None:
     """The next check tries again at once."""
     compactor = _Compactor(_hang)
     manager = Manager(LETTERS, compactor, Policy(0, max_tokens=1_000, timeout_seconds=None))
@@ -279,7 +279,7 @@ def test_a_cancelled_call_is_no_failure_of_the_compactor() -> None:
     assert asyncio.run(main()).changed
 
 
-def test_after_a_failure_it_waits_for_the_context_to_grow() -> None:
+def test_a_failure_waits_for_growth() -> None:
     """At 5 % more the next attempt comes, and every failure moves the mark."""
     compactor = _Compactor(_fail)
     manager = Manager(LETTERS, compactor, K)
@@ -307,7 +307,7 @@ def test_force_does_not_wait() -> None:
     assert asyncio.run(manager.compact_if_needed(messages, force=True)).changed
 
 
-def test_while_it_waits_it_still_says_that_it_does_not_fit() -> None:
+def test_waiting_does_not_hide_the_overflow() -> None:
     """A context over the window is never passed off as one that fits."""
     manager = Manager(LETTERS, _Compactor(_fail), Policy(1_000))
     messages = talk(*[100] * 20)
@@ -318,7 +318,7 @@ def test_while_it_waits_it_still_says_that_it_does_not_fit() -> None:
     assert (second.reason, second.fits, second.error) == (None, False, None)
 
 
-def test_conversations_that_take_turns_wait_each_for_itself() -> None:
+def test_each_conversation_waits_for_itself() -> None:
     """However often one of them fails, what is known of the other is not forgotten."""
     compactor = _Compactor(_fail)
     manager = Manager(LETTERS, compactor, K)
@@ -333,7 +333,7 @@ def test_conversations_that_take_turns_wait_each_for_itself() -> None:
     assert asyncio.run(manager.compact_if_needed(calm)).reason is None
 
 
-def test_after_two_low_gains_it_waits_for_a_tenth() -> None:
+def test_two_low_gains_wait_for_growth() -> None:
     """The state rides on the summary: it holds for another Manager, after a resume."""
     messages = [Message("user", "x" * 20_000, pinned=True), *talk(*[100] * 12)]
     attempts: list[Compaction] = []
@@ -361,7 +361,7 @@ def test_a_gain_ends_the_waiting() -> None:
     assert compact(compactor, [*messages, *talk(*[100] * 4)]).changed
 
 
-def test_another_conversation_that_begins_the_same_does_not_disturb() -> None:
+def test_a_fork_does_not_disturb_the_wait() -> None:
     """Two that share their start, as a fork does, are compacted each by its own size."""
     shared = talk(*[100] * 12)
     long = talk(*[10_000] * 3)

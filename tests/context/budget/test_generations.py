@@ -68,7 +68,7 @@ def test_the_first_summary_describes_what_it_replaced() -> None:
     assert (summary.messages_kept, summary.created_at.tzinfo is not None) == (6, True)
 
 
-def test_the_summary_is_marked_as_a_record_and_stands_behind_the_prompt() -> None:
+def test_a_marked_summary_follows_the_prompt() -> None:
     """It is a system message that says it is no instruction, right after the leading ones."""
     prompts = [Message("system", "prompt"), Message("system", "rules")]
 
@@ -106,7 +106,7 @@ def test_the_former_summary_is_folded_never_stacked() -> None:
     assert first.messages[0] not in second.dropped
 
 
-def test_a_request_that_was_kept_counts_where_it_stood() -> None:
+def test_a_kept_request_counts_in_place() -> None:
     """A message older than the first summary extends what the second one covers."""
     request = Message("user", "first request")
     first = compact([request, *say(*range(1, 10))])

@@ -104,7 +104,7 @@ def test_nothing_is_told_where_nothing_is_tried() -> None:
     assert recorder.events == []
 
 
-def test_a_host_is_the_sender_and_gives_the_run() -> None:
+def test_a_host_gives_sender_and_run() -> None:
     """A Manager that works for a Runner speaks in its name."""
     sender = object()
     host = CompactionTarget(sender, "run 1", keep_nowhere)
@@ -117,7 +117,7 @@ def test_a_host_is_the_sender_and_gives_the_run() -> None:
     assert {event.run_id for event in recorder.events} == {"run 1"}
 
 
-def test_the_host_stores_before_anybody_hears_of_the_end() -> None:
+def test_the_host_stores_before_the_end() -> None:
     """The end event reports a state that is stored: exactly what comes back."""
     log: list[Any] = []
 
@@ -179,7 +179,7 @@ def test_cancelling_while_it_is_stored_passes() -> None:
     assert event.summary is None
 
 
-def test_whoever_is_cancelled_while_hearing_of_the_start_hears_of_the_end() -> None:
+def test_cancelling_at_the_start_still_ends() -> None:
     """A start event is never left without its end event."""
     messages = talk(12)
 

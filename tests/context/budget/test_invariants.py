@@ -103,7 +103,7 @@ def without_summaries(messages: Sequence[Message]) -> list[Message]:
 
 @given(CONVERSATIONS, POLICIES, CLERKS, OPTIONS)
 @MANY
-def test_no_result_loses_its_call_and_no_call_its_results(
+def test_calls_and_results_stay_paired(
     messages: list[Message], policy: Policy, clerk: _Clerk, options: dict[str, Any]
 ) -> None:
     """Pairing: a compacted history has no orphan, and every call that had a result still does."""
@@ -119,7 +119,7 @@ def test_no_result_loses_its_call_and_no_call_its_results(
 
 @given(CONVERSATIONS, POLICIES, CLERKS, OPTIONS)
 @MANY
-def test_what_stays_are_the_same_objects_in_the_same_order(
+def test_kept_messages_are_the_same_objects(
     messages: list[Message], policy: Policy, clerk: _Clerk, options: dict[str, Any]
 ) -> None:
     """Identity: a subsequence and one summary; what is not there was dropped, in order."""
@@ -244,7 +244,7 @@ def _must_stay(found: Round) -> bool:
 
 @given(CONVERSATIONS, POLICIES, st.lists(st.integers(0, 40), max_size=4))
 @MANY
-def test_a_shared_manager_does_what_one_of_its_own_does(
+def test_a_shared_manager_decides_alike(
     messages: list[Message], policy: Policy, cuts: list[int]
 ) -> None:
     """Caches only: what was seen before, of this conversation or others, changes no outcome."""

@@ -135,7 +135,7 @@ def test_the_other_triggers_keep_the_recent_messages(options: dict[str, Any]) ->
     assert kept(messages, **options) == list(range(6, 13))
 
 
-def test_the_prompt_pinned_messages_and_the_latest_request_always_stay() -> None:
+def test_prompt_pins_and_request_always_stay() -> None:
     """They stand where they stood among what is kept, the summary before them."""
     messages = [
         Message("system", "prompt"),
@@ -167,7 +167,7 @@ def test_a_pinned_message_keeps_its_round() -> None:
     ]
 
 
-def test_an_orphan_goes_even_if_it_is_pinned_or_the_newest() -> None:
+def test_even_pinned_or_new_orphans_go() -> None:
     """Pairing wins: no provider accepts a result without its call, whoever pinned it."""
     orphans = [Message("tool", tool_results=[ToolResult(x, "r")], pinned=True) for x in "ab"]
     messages = [orphans[0], *say(*[20] * 8), orphans[1]]
@@ -178,7 +178,7 @@ def test_an_orphan_goes_even_if_it_is_pinned_or_the_newest() -> None:
     assert done.messages[1:] == messages[3:9]
 
 
-def test_a_turn_larger_than_the_budget_is_split_between_rounds() -> None:
+def test_a_large_turn_is_split_between_rounds() -> None:
     """One request with many tool rounds keeps the request and its newest rounds."""
     rounds = [message for name in "abcdefgh" for message in call(name, 100)]
     messages = [Message("user", "Go."), *rounds]
@@ -208,7 +208,7 @@ def test_what_is_recent_leaves_room_for_a_summary(overhead: int) -> None:
     assert done.tokens_after == 750 + _SUMMARY_TOKENS
 
 
-def test_a_large_round_at_the_limit_does_not_fill_the_window() -> None:
+def test_a_large_round_leaves_room() -> None:
     """The round that crosses `keep_recent_tokens` goes if no summary would fit beside it."""
     policy = Policy(1_000, reserve_tokens=0, keep_recent_tokens=100)
 
@@ -224,7 +224,7 @@ def test_a_counter_that_counts_low_keeps_less() -> None:
     assert kept(messages * 2, policy) == kept(messages * 2, policy, size=1_200)
 
 
-def test_after_a_measured_size_the_result_is_estimated_in_the_same_measure() -> None:
+def test_the_result_has_the_measured_scale() -> None:
     """`tokens_after` is the share that the counter sees left, of what was measured."""
     policy = Policy(2_000, 0, 200, min_recent_messages=1)
 
@@ -236,7 +236,7 @@ def test_after_a_measured_size_the_result_is_estimated_in_the_same_measure() -> 
     assert done.fits
 
 
-def test_a_size_below_the_count_keeps_no_more_than_the_counter_allows() -> None:
+def test_a_low_measure_keeps_no_more() -> None:
     """A view that strategies made small says nothing about the rounds that stay."""
     policy = Policy(500, 0, 200, min_recent_messages=1)
 
@@ -255,7 +255,7 @@ def test_former_summaries_are_folded_wherever_they_stand() -> None:
     assert [bool(message.summary) for message in done.messages] == [True] + [False] * 6
 
 
-def test_the_compactor_gets_the_former_summary_and_what_is_dropped() -> None:
+def test_the_compactor_gets_former_and_dropped() -> None:
     """In the order of the conversation, and nothing that stays."""
     former = ContextSummary("A", 3).to_message()
     talk = say(*[20] * 9)

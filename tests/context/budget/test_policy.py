@@ -82,7 +82,7 @@ def test_none_is_refused_where_a_number_must_be(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["max_tokens", "max_messages", "min_recent_messages"])
-def test_zero_is_refused_where_it_would_compact_for_ever(name: str) -> None:
+def test_zero_that_would_never_end_is_refused(name: str) -> None:
     """K, N and the recent messages start at 1."""
     with pytest.raises(ConfigError, match=f"{name} must be a whole number >= 1.*, got 0"):
         Policy(8_000, **{name: 0})

@@ -39,7 +39,7 @@ def check(messages: list[Message], policy: Policy, **options: Any) -> Compaction
 
 
 @pytest.mark.parametrize(("size", "reason"), [(900, None), (901, "window")])
-def test_the_window_is_over_above_what_the_reserve_leaves(size: int, reason: str | None) -> None:
+def test_the_window_triggers_above_the_reserve(size: int, reason: str | None) -> None:
     """A context that takes exactly the window less the reserve is left alone."""
     policy = Policy(1_000, reserve_tokens=100, keep_recent_tokens=100)
 
@@ -60,7 +60,7 @@ def test_a_window_of_zero_is_no_window() -> None:
 
 
 @pytest.mark.parametrize(("most", "reason"), [(1_001, None), (1_000, "tokens"), (999, "tokens")])
-def test_k_is_reached_by_a_context_of_that_size(most: int, reason: str | None) -> None:
+def test_k_is_reached_exactly(most: int, reason: str | None) -> None:
     """A context of K tokens is compacted, whatever the window."""
     done = check(say(*[100] * 10), Policy(0, max_tokens=most))
 
@@ -68,7 +68,7 @@ def test_k_is_reached_by_a_context_of_that_size(most: int, reason: str | None) -
 
 
 @pytest.mark.parametrize(("most", "reason"), [(13, None), (12, "messages"), (11, "messages")])
-def test_n_is_reached_by_that_many_messages(most: int, reason: str | None) -> None:
+def test_n_is_reached_exactly(most: int, reason: str | None) -> None:
     """N messages since the start are a reason, N - 1 are none."""
     done = check(say(*[100] * 12), Policy(0, max_messages=most))
 
@@ -88,7 +88,7 @@ def test_k_and_n_leave_a_short_conversation_alone(
     assert done.changed == changed
 
 
-def test_the_window_does_not_wait_for_a_number_of_messages() -> None:
+def test_the_window_needs_no_message_count() -> None:
     """Three large messages are compacted if the window is over."""
     done = check(say(500, 500, 100), Policy(1_000, keep_recent_tokens=100))
 
@@ -116,7 +116,7 @@ def test_force_on_what_the_policy_keeps_says_so() -> None:
     assert recorder.events == []
 
 
-def test_a_forced_attempt_on_what_is_kept_is_no_failure() -> None:
+def test_force_on_kept_messages_causes_no_backoff() -> None:
     """The next trigger does not wait for the context to grow by a share."""
     manager = Manager(LETTERS, _Clerk(), Policy(0, max_messages=10))
     messages = say(*[1_000] * 6)
@@ -138,7 +138,7 @@ def test_n_counts_from_the_last_summary() -> None:
     assert (later.reason, latest.reason) == (None, "messages")
 
 
-def test_n_counts_a_system_message_that_stayed_behind_the_summary() -> None:
+def test_n_counts_kept_system_messages() -> None:
     """A note in the middle of the talk is part of the talk, also where it comes first."""
     policy = Policy(0, max_messages=12, min_recent_messages=6)
     talk = [*say(*[50] * 7), Message("system", "note"), *say(*[50] * 5)]
@@ -178,7 +178,7 @@ def test_k_counts_only_with_a_new_message(summary: str) -> None:
     assert manager.due(first.messages) is None
 
 
-def test_once_over_k_it_does_not_fire_for_ever() -> None:
+def test_k_does_not_fire_for_ever() -> None:
     """Recent messages that alone exceed K are not compacted at every turn."""
     clerk = _Clerk()
     manager = Manager(LETTERS, clerk, Policy(0, max_tokens=1_000))
@@ -212,7 +212,7 @@ def test_the_overhead_is_part_of_the_context() -> None:
     assert done.tokens_after == 1 + count_tokens(done.messages, LETTERS)
 
 
-def test_a_measured_size_is_taken_instead_of_the_count() -> None:
+def test_a_measured_size_replaces_the_count() -> None:
     """What the provider reported decides, not the counter."""
     policy = Policy(1_000, reserve_tokens=100, keep_recent_tokens=100)
 
@@ -223,7 +223,7 @@ def test_a_measured_size_is_taken_instead_of_the_count() -> None:
     assert (larger.reason, larger.tokens_before) == ("window", 901)
 
 
-def test_without_a_counter_or_a_compactor_nothing_happens() -> None:
+def test_missing_parts_make_it_a_no_op() -> None:
     """The same list object comes back, whatever the policy and even when forced."""
     messages = say(*[5_000] * 12)
     policy = Policy(1_000, max_tokens=1, max_messages=7)
@@ -234,7 +234,7 @@ def test_without_a_counter_or_a_compactor_nothing_happens() -> None:
         assert (done.changed, done.summary, done.error) == (False, None, None)
 
 
-def test_what_nobody_compacts_still_says_that_it_does_not_fit() -> None:
+def test_without_compactor_the_overflow_is_told() -> None:
     """A counter, or a measured size, is enough to know that a context is over the window."""
     messages = say(*[500] * 4)
     counted = Manager(LETTERS, None, Policy(1_000))
@@ -257,13 +257,13 @@ def test_no_messages_at_all_are_left_alone() -> None:
 
 @pytest.mark.parametrize("name", ["size", "overhead_tokens"])
 @pytest.mark.parametrize("given", [-1, 1.5, "many", True])
-def test_a_size_that_is_no_number_of_tokens_is_refused(name: str, given: Any) -> None:
+def test_sizes_must_be_whole_numbers(name: str, given: Any) -> None:
     """The error names the argument and what it may be."""
     with pytest.raises(ConfigError, match=f"{name} must be a whole number >= 0.*, got {given!r}"):
         check(say(50), Policy(1_000), **{name: given})
 
 
-def test_where_one_step_passes_both_limits_the_lower_one_says_what_stays() -> None:
+def test_the_lower_limit_says_what_stays() -> None:
     """K below the window keeps what K keeps, so that the next check finds nothing to do."""
     manager = Manager(LETTERS, _Clerk(), Policy(10_000, max_tokens=1_000))
     long = say(*[200] * 60)

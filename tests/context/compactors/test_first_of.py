@@ -32,7 +32,7 @@ class _Guided(_Answers):
         return f"{await self.compact(messages)} ({instructions})"
 
 
-def test_the_first_answer_counts_and_nobody_else_is_asked() -> None:
+def test_only_the_first_answer_counts() -> None:
     """A fallback costs nothing while it is not needed."""
     fallback = _Answers("from the fallback")
 
@@ -50,7 +50,7 @@ def test_after_a_failure_the_next_one_is_asked(failure: object) -> None:
     assert asyncio.run(chain.compact(ASK)) == "from the fallback"
 
 
-def test_when_all_fail_the_error_names_each_of_them() -> None:
+def test_the_error_names_each_failure() -> None:
     """The group behind it holds their own errors."""
     chain = first_of(_Answers(ConnectionError("no route")), _Guided(""))
 
@@ -84,7 +84,7 @@ def test_instructions_go_to_those_that_take_them() -> None:
 
 
 @pytest.mark.parametrize("compactors", [(), (len,), ("model",)])
-def test_a_chain_of_nothing_or_of_something_else_is_refused(compactors: Any) -> None:
+def test_an_odd_chain_is_refused(compactors: Any) -> None:
     """At least one, and each with a compact method."""
     with pytest.raises(ConfigError, match="compactors"):
         first_of(*compactors)

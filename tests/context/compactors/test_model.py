@@ -50,7 +50,7 @@ def test_it_is_a_compactor() -> None:
     check_compactor(lambda: with_digest(Model(Asked())))
 
 
-def test_the_prompt_has_the_sections_the_limit_and_the_focus() -> None:
+def test_the_prompt_has_sections_limit_and_focus() -> None:
     """What the model is to write is said before the conversation."""
     asked = Asked()
 
@@ -184,7 +184,7 @@ def test_no_text_can_leave_its_line(said: str, former: str) -> None:
     assert entries[0]["user"].endswith(trap)
 
 
-def test_a_former_summary_is_updated_and_not_told_again() -> None:
+def test_a_former_summary_is_updated() -> None:
     """It stands between marks of its own; the conversation does not hold it."""
     asked = Asked()
     former = ContextSummary("The lexer was mended.", 9).to_message()
@@ -274,7 +274,7 @@ class PerCharacter:
 
 
 @pytest.mark.parametrize("counter", [CharCounter(), PerCharacter()])
-def test_an_answer_of_one_line_is_cut_to_the_limit(counter: Counter) -> None:
+def test_a_long_line_is_cut(counter: Counter) -> None:
     """In tokens, not in characters, and with the mark of the cut."""
     compactor = Model(Asked("字" * 5_000), max_tokens=100, counter=counter)
 
@@ -297,7 +297,7 @@ def test_a_window_without_room_is_refused() -> None:
         Model(Asked(), window=2_000)
 
 
-def test_prose_and_digest_are_each_folded_into_their_own() -> None:
+def test_prose_and_digest_fold_apart() -> None:
     """The model updates its prose and never sees the digest; the digest merges its sections."""
     asked = Asked("## Done\nThe parser fails.")
     both = with_digest(Model(asked))
@@ -312,7 +312,7 @@ def test_prose_and_digest_are_each_folded_into_their_own() -> None:
     assert "- Mend lexer.py then." in second
 
 
-def test_without_the_model_the_digest_goes_on_from_both() -> None:
+def test_without_model_the_digest_goes_on() -> None:
     """The fallback merges the sections, and keeps the prose as a former summary."""
     first = asyncio.run(with_digest(Model(Asked("The lexer is slow."))).compact(TALK))
     talk = [ContextSummary(first, 4).to_message(), Message("user", "Go on.")]

@@ -64,7 +64,7 @@ def test_names_and_defaults_are_those_of_the_source() -> None:
 
 
 @EVERY
-def test_it_is_due_over_the_target_and_not_before(strategy: str) -> None:
+def test_only_over_the_target_is_due(strategy: str) -> None:
     """The target triggers; it is no size that is cut to."""
     of = manager(strategy=strategy)
 
@@ -124,7 +124,7 @@ def test_a_summary_stands_for_what_is_old() -> None:
     assert kept[2:] == talk(40)[-8:]
 
 
-def test_a_model_that_fails_is_replaced_by_a_digest() -> None:
+def test_a_digest_replaces_a_failing_model() -> None:
     """The conversation goes on with what can be had without a model."""
 
     async def ask(_: str) -> str:
@@ -267,7 +267,7 @@ def test_the_hooks_instructions_reach_the_model() -> None:
         ({"on_pre_compact": "ask"}, "on_pre_compact must be a function or None"),
     ],
 )
-def test_a_configuration_that_makes_no_sense_is_refused(options: dict[str, Any], told: str) -> None:
+def test_contradictory_options_are_refused(options: dict[str, Any], told: str) -> None:
     """The error says what would do."""
     with pytest.raises(ConfigError, match=told):
         ContextConfig(**options)
@@ -329,7 +329,7 @@ def test_a_view_blocks_no_running_loop() -> None:
     assert asked == []
 
 
-def test_a_hook_that_answers_with_something_else_is_told() -> None:
+def test_a_hook_must_return_a_decision() -> None:
     """None is no decision."""
     hook: Any = lambda _: None  # noqa: E731
 

@@ -314,21 +314,21 @@ def test_an_action_in_a_reply_is_a_call(first: str, second: str) -> None:
 
 
 @pytest.mark.parametrize("end", ["<br>", "</p>"])
-def test_a_reply_full_of_tags_is_read_in_linear_time(end: str) -> None:
+def test_tags_in_a_reply_cost_linear_time(end: str) -> None:
     """Quadratic, it would take minutes."""
     page = Message("assistant", "<p>" + "text<br>\n" * 100_000 + end)
 
     assert digest(Message("user", "Show it."), page, Message("user", "Thanks."), page)
 
 
-def test_a_request_full_of_tags_is_read_in_linear_time() -> None:
+def test_tags_in_a_request_cost_linear_time() -> None:
     """Even if none of them is closed; quadratic, it would take minutes."""
     usage = "<file-name>\n" * 100_000
 
     assert digest(Message("user", usage), Message("user", f"</file-name>\n{usage}"))
 
 
-def test_data_in_one_line_is_read_in_linear_time() -> None:
+def test_data_in_one_line_costs_linear_time() -> None:
     """Quadratic, it would take minutes."""
     data = json.dumps([{"id": f"user_{number:06}"} for number in range(40_000)])
 
@@ -338,7 +338,7 @@ def test_data_in_one_line_is_read_in_linear_time() -> None:
     assert all(line.endswith(" ...") for line in got[1:-2])
 
 
-def test_a_person_who_talks_about_code_is_no_machine() -> None:
+def test_people_who_quote_code_are_no_machines() -> None:
     """Their words are requests."""
     code = Message("assistant", "So:\n```python\nprint(1)\n```")
     asked = [Message("user", "Thanks, now with tabs."), Message("user", "Make it faster, please.")]

@@ -89,7 +89,7 @@ def test_absolute_and_relative_paths_are_one(called: Make) -> None:
     assert lines(turns) == ["/repo/: b.py (edited)", "/repo/src/: a.py (edited)"]
 
 
-def test_many_new_files_are_known_in_linear_time(called: Make) -> None:
+def test_many_new_files_cost_linear_time(called: Make) -> None:
     """Even if none is absolute, which each could belong to; quadratic, it would take minutes."""
     names = [f"d/{number}.py" for number in range(40_000)]
 
@@ -145,7 +145,7 @@ def test_read_files_are_not_the_changed_ones(called: Make) -> None:
     assert [line.text for line in FilesRead(section.known).lines()] == ["src/: b.py"]
 
 
-def test_a_file_that_takes_anothers_place_is_the_newest(called: Make) -> None:
+def test_a_moved_file_is_the_newest(called: Make) -> None:
     """Also if something was known of that name before, such as that it was put back."""
     files = Files()
     for command in ("mv src/b.py a.py", "git checkout a.py", "echo > c.py", "mv a.py src/b.py"):

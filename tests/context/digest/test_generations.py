@@ -41,7 +41,7 @@ def former(text: str) -> list[Message]:
     return [ContextSummary(text, 1, notes=SummaryText(text).notes).to_message()] if text else []
 
 
-def test_a_digest_of_a_digest_alone_is_that_digest() -> None:
+def test_a_digest_alone_stays_the_same() -> None:
     """Nothing came since, so nothing changes."""
     once = asyncio.run(Digest().compact(TALK))
 
@@ -92,7 +92,7 @@ def test_a_cut_request_keeps_its_reference() -> None:
 
 
 @pytest.mark.parametrize("generations", [1, 2, 3, 5])
-def test_an_action_in_a_reply_gets_its_output_later(generations: int) -> None:
+def test_an_action_gets_its_output_later(generations: int) -> None:
     """Where a part ends between the two, the output is no request, and the file is changed."""
     talk = [Message("user", "Mend the build.")]
     for command, output in (

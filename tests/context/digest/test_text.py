@@ -48,7 +48,7 @@ def test_links_of_a_terminal_show_their_text(end: str) -> None:
     assert tidy(f"See {link}.\x07") == "See the log."
 
 
-def test_escapes_without_an_end_are_read_in_linear_time() -> None:
+def test_endless_escapes_cost_linear_time() -> None:
     """Quadratic, it would take minutes."""
     assert tidy("\x1b]" * 200_000) == "]" * 200_000
 

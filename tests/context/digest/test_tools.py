@@ -20,7 +20,7 @@ from agentic.errors import ConfigError
         ("", None),
     ],
 )
-def test_names_are_compared_without_case_separators_and_prefix(tool: str, kind: str | None) -> None:
+def test_names_match_in_any_spelling(tool: str, kind: str | None) -> None:
     """Every harness spells its tools in its own way."""
     assert ToolTable().kind_of(tool, {}) == kind
 
@@ -28,16 +28,14 @@ def test_names_are_compared_without_case_separators_and_prefix(tool: str, kind: 
 @pytest.mark.parametrize(
     ("operation", "kind"), [("view", "read"), ("create", "write"), ("str_replace", "edit")]
 )
-def test_a_tool_that_bundles_operations_has_the_kind_of_the_one_asked_for(
-    operation: str, kind: str
-) -> None:
+def test_a_bundle_has_its_operations_kind(operation: str, kind: str) -> None:
     """One editor tool views, creates and edits."""
     arguments = {"command": operation, "path": "a.py"}
 
     assert ToolTable().kind_of("str_replace_based_edit_tool", arguments) == kind
 
 
-def test_extend_adds_to_the_defaults_and_can_change_a_kind() -> None:
+def test_extend_adds_and_changes_kinds() -> None:
     """A tool has one kind: the one it was given last."""
     table = ToolTable().extend(run=["open"], read=["peek"])
 

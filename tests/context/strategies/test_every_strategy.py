@@ -91,9 +91,7 @@ def shape(found: Round) -> tuple[object, ...]:
 @EVERY
 @given(messages=CONVERSATIONS, n=SIZES)
 @MANY
-def test_rounds_stay_whole_and_no_orphan_is_in_a_view(
-    name: str, messages: list[Message], n: int
-) -> None:
+def test_views_have_whole_rounds_only(name: str, messages: list[Message], n: int) -> None:
     """Pairing: each round of the view is one of the input's, with all of its results."""
     view = EACH[name](n).compact(messages)
 
@@ -188,9 +186,7 @@ def test_turn_by_turn_is_at_once(
 @EVERY
 @given(messages=conversations(damaged=False, max_rounds=14), n=st.just(10_000))
 @MANY
-def test_what_is_within_the_limit_is_the_same_list(
-    name: str, messages: list[Message], n: int
-) -> None:
+def test_within_the_limit_nothing_changes(name: str, messages: list[Message], n: int) -> None:
     """Nothing to do is nothing done."""
     strategy = EACH[name](n)
     if name.startswith("importance"):
@@ -230,7 +226,7 @@ def test_an_orphan_refers_to_nothing() -> None:
     assert Importance(0, assistant_message_score=0.1).compact(view) is view
 
 
-def test_an_orphan_in_a_pinned_round_leaves_the_outputs_short() -> None:
+def test_pinned_orphans_leave_outputs_short() -> None:
     """What is left of such a round is shortened like any other."""
     call = Message("assistant", tool_calls=[ToolCall("c1", "read")], pinned=True)
     results = [ToolResult("c1", "read", "x" * 50), ToolResult("c1", "read", "of no call")]

@@ -104,7 +104,7 @@ def test_the_newest_rounds_that_fit_stay(budget: int, positions: list[int]) -> N
     assert kept(fit_window(budget), [USER, *say(10, 30, 40, 20)]) == positions
 
 
-def test_a_round_that_fits_does_not_pass_one_that_does_not() -> None:
+def test_a_small_round_passes_no_large_one() -> None:
     """There are no holes: an older round stays only if all newer ones do."""
     assert kept(fit_window(60), [USER, *say(10, 60, 20, 20)]) == [0, 3, 4]
 
@@ -140,7 +140,7 @@ def test_a_summary_is_never_the_task() -> None:
     assert kept(fit_window(1), messages) == [1, 4]
 
 
-def test_the_minimum_is_kept_and_said_not_to_fit() -> None:
+def test_an_oversized_minimum_is_kept() -> None:
     """What is over the budget says so: it is sent at one's own risk."""
     messages = [USER, *say(100, 200)]
 
@@ -150,7 +150,7 @@ def test_the_minimum_is_kept_and_said_not_to_fit() -> None:
     assert (fit.tokens, fit.fits) == (210, False)
 
 
-def test_a_minimum_that_is_everything_is_the_same_list() -> None:
+def test_a_minimum_of_all_is_unchanged() -> None:
     """Over the budget, but with nothing to leave out, nothing changes."""
     messages = [USER, *say(200)]
 
@@ -160,7 +160,7 @@ def test_a_minimum_that_is_everything_is_the_same_list() -> None:
     assert not fit.fits
 
 
-def test_a_request_that_was_large_makes_room_when_it_is_no_longer_the_latest() -> None:
+def test_a_former_large_request_makes_room() -> None:
     """At a low water of 1.0 the view is as large as it can be, whatever came before."""
     large = Message("user", "x" * 56)
     messages = [USER, *say(20), large, *say(20, 30), Message("user", "x" * 6)]
@@ -172,7 +172,7 @@ def test_a_request_that_was_large_makes_room_when_it_is_no_longer_the_latest() -
     assert turns[5] == [3, 4, 5]
 
 
-def test_rounds_that_come_back_stand_in_order_around_what_never_went() -> None:
+def test_returning_rounds_keep_their_order() -> None:
     """A pinned message keeps its place when an older round finds room again."""
     large, pinned = Message("user", "x" * 56), Message("assistant", "x" * 6, pinned=True)
     messages = [USER, large, *say(20), pinned, *say(30), USER.replace()]
@@ -193,7 +193,7 @@ def test_an_answered_request_goes() -> None:
     assert fit_window(99).fit(messages).fits
 
 
-def test_an_opening_request_larger_than_the_window_goes_before_the_latest() -> None:
+def test_a_large_opening_request_goes_first() -> None:
     """One message makes not every later view unfit; it comes back where there is room for it."""
     huge, more = Message("user", "x" * 196), Message("user", "x" * 6)
     messages = [huge, *call("a", 40), more, *call("b", 40)]
@@ -204,7 +204,7 @@ def test_an_opening_request_larger_than_the_window_goes_before_the_latest() -> N
     assert not fit_window(10).fit(messages).fits
 
 
-def test_the_opening_request_comes_back_when_there_is_room() -> None:
+def test_the_opening_request_comes_back() -> None:
     """A request that was too large for one cut is there again at the next."""
     opening, large = Message("user", "x" * 26), Message("user", "x" * 76)
     messages = [opening, *call("a", 20), large, *call("b", 20), USER, *call("c", 20)]
@@ -242,7 +242,7 @@ def test_orphans_are_left_out_even_if_everything_fits() -> None:
     assert (fit.tokens, fit.fits) == (30, True)
 
 
-def test_a_cut_is_deep_and_then_the_start_is_left_alone() -> None:
+def test_after_a_deep_cut_the_start_stays() -> None:
     """Over the budget, the view is cut to the low water; between cuts it grows at its end."""
     strategy = FitContextWindow(200, LETTERS, low_watermark=0.5)
     messages = [USER, *say(*[10] * 60)]
@@ -258,7 +258,7 @@ def test_a_cut_is_deep_and_then_the_start_is_left_alone() -> None:
     assert [len(views[length - 1]) for length in cuts[1:]] == [10] * 4
 
 
-def test_a_low_water_of_less_than_anything_leaves_the_minimum() -> None:
+def test_a_tiny_watermark_leaves_the_minimum() -> None:
     """A cut never goes below what always stays."""
     strategy = FitContextWindow(50, LETTERS, low_watermark=0.01)
 

@@ -15,7 +15,7 @@ def turn(number: int) -> list[Message]:
     ]
 
 
-def test_each_text_is_counted_once_as_a_conversation_grows(counter: Any) -> None:
+def test_each_text_is_counted_once(counter: Any) -> None:
     """However often it is cut, a text is given to the counter a single time."""
     strategy = FitContextWindow(300, counter)
     messages = [Message("user", "Go.")]
@@ -27,7 +27,7 @@ def test_each_text_is_counted_once_as_a_conversation_grows(counter: Any) -> None
     assert set(counter.asked.values()) == {1}
 
 
-def test_a_manager_with_the_same_counter_has_counted_already(counter: Any) -> None:
+def test_a_manager_shares_the_counts(counter: Any) -> None:
     """The budget and the view share what is known of a text."""
     messages = [message for number in range(20) for message in turn(number)]
     manager, strategy = Manager(counter), FitContextWindow(300, counter)
@@ -39,7 +39,7 @@ def test_a_manager_with_the_same_counter_has_counted_already(counter: Any) -> No
     assert set(counter.asked.values()) == {1}
 
 
-def test_what_follows_an_answered_call_is_not_folded_again() -> None:
+def test_settled_rounds_are_not_folded_again() -> None:
     """Only a call without its result keeps the rounds after it open."""
     strategy = FitContextWindow(1_000)
     open_call = turn(0)[:1]
@@ -52,7 +52,7 @@ def test_what_follows_an_answered_call_is_not_folded_again() -> None:
     assert settled == [messages]
 
 
-def test_what_leaves_nothing_to_remember_pushes_nothing_out() -> None:
+def test_unsettled_talks_push_nothing_out() -> None:
     """Empty conversations, and those of a single open call, are not kept."""
     strategy = FitContextWindow(1_000)
     messages = turn(0)

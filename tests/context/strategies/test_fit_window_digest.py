@@ -49,7 +49,7 @@ def say(number: int) -> list[Message]:
     return [Message("assistant", f"{n:096}") for n in range(number)]
 
 
-def test_what_is_left_out_is_said_where_it_stood() -> None:
+def test_the_note_stands_in_the_gap() -> None:
     """After what stays from before it: the prompt cache goes on to hold that."""
     messages = [Message("system", "Be brief."), TASK, *say(12)]
 
@@ -71,7 +71,7 @@ def test_nothing_is_said_as_long_as_all_fits() -> None:
     assert not ledger.given
 
 
-def test_each_round_is_written_down_once_and_what_was_written_goes_on() -> None:
+def test_each_round_is_written_down_once() -> None:
     """Turn by turn: a cut gives what it leaves out, the former note before it."""
     ledger = _Ledger()
     strategy, messages = fit_window(1_000, ledger, low_watermark=0.5), [TASK]
@@ -205,7 +205,7 @@ def test_what_cannot_write_is_refused(wrong: Any) -> None:
         fit_window(1_000, wrong)
 
 
-def test_a_digest_of_more_than_half_of_what_a_cut_leaves_is_refused() -> None:
+def test_a_digest_over_half_is_refused() -> None:
     """Too little would be left for the conversation; the error says how small it must be."""
     with pytest.raises(ConfigError, match=r"digest\.max_tokens must be up to 375.*, got 376"):
         fit_window(1_000, _Ledger(376))
@@ -235,9 +235,7 @@ class _Failing:
 
 
 @pytest.mark.parametrize("answer", [OSError, None, 3])
-def test_a_digest_that_fails_costs_nothing_but_its_note(
-    answer: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_failing_digest_costs_its_note(answer: Any, caplog: pytest.LogCaptureFixture) -> None:
     """The view is right without it, a log entry says so, and the next cut gives it all again."""
     digest = _Failing(answer=answer)
     strategy, messages = fit_window(1_000, digest, low_watermark=0.5), [TASK]
@@ -277,7 +275,7 @@ def test_an_interruption_leaves_the_fold_as_it_was() -> None:
             assert fit.tokens == count_tokens(fit.messages, LETTERS)
 
 
-def test_a_digest_is_held_to_its_size_by_the_counter_of_the_window() -> None:
+def test_the_windows_counter_measures_the_digest() -> None:
     """What a digest would count by itself may be far less: here, a quarter."""
     digest = Digest(max_tokens=400)
     messages = [TASK, *[Message("assistant", f"src/part_{n}.py is done, {n}.") for n in range(99)]]
@@ -289,7 +287,7 @@ def test_a_digest_is_held_to_its_size_by_the_counter_of_the_window() -> None:
     assert 100 < len(note.summary.content) <= 400
 
 
-def test_a_summary_in_a_note_counts_for_what_it_stands_for() -> None:
+def test_a_noted_summary_counts_its_messages() -> None:
     """Whoever goes on with the view as the history is told a true number."""
     strategy, history = fit_window(1_000, _Ledger(), low_watermark=0.5), [TASK]
     for reply in say(60):
@@ -315,7 +313,7 @@ def test_what_was_written_is_not_written_again() -> None:
     assert len(ledger.gone) < 9 * 40
 
 
-def test_clearing_before_it_does_not_have_all_written_again() -> None:
+def test_clearing_first_rewrites_no_note() -> None:
     """Twice the turns of the two tiers have about twice as much written, not four times."""
     ledger = _Ledger(100)
     window = fit_window(8_000, ledger, low_watermark=0.5)
@@ -338,7 +336,7 @@ def test_clearing_before_it_does_not_have_all_written_again() -> None:
     low_watermark=st.sampled_from([1.0, 0.75, 0.5]),
 )
 @MANY
-def test_a_view_with_a_note_keeps_what_views_promise(
+def test_a_noted_view_keeps_all_promises(
     messages: list[Message], budget: int, low_watermark: float
 ) -> None:
     """Whole rounds in their order, the size as it is, fitting twice, and nothing lost unsaid."""

@@ -110,9 +110,7 @@ def test_the_view_is_that_of_a_naive_fold(
 
 @given(CONVERSATIONS, BUDGETS)
 @MANY
-def test_at_a_low_water_of_one_as_much_as_fits_is_kept(
-    messages: list[Message], budget: int
-) -> None:
+def test_a_watermark_of_one_fills_the_room(messages: list[Message], budget: int) -> None:
     """No history of earlier cuts shows: it is the largest view of its kind that fits."""
     view = fit_window(budget, 1.0).compact(messages)
 
@@ -124,7 +122,7 @@ def test_at_a_low_water_of_one_as_much_as_fits_is_kept(
 
 @given(CONVERSATIONS, BUDGETS, LOW_WATERS)
 @MANY
-def test_rounds_stay_whole_and_orphans_are_never_in_a_view(
+def test_views_have_whole_rounds_only(
     messages: list[Message], budget: int, low_watermark: float
 ) -> None:
     """Pairing: the view splits into rounds of the input, each complete, none orphaned."""
@@ -138,7 +136,7 @@ def test_rounds_stay_whole_and_orphans_are_never_in_a_view(
 
 @given(CONVERSATIONS, BUDGETS, LOW_WATERS)
 @MANY
-def test_a_view_is_a_subsequence_of_the_same_objects(
+def test_a_view_has_the_same_objects(
     messages: list[Message], budget: int, low_watermark: float
 ) -> None:
     """Identity: nothing is copied, edited or moved; the history is untouched."""
@@ -194,9 +192,7 @@ def what_must_stay(messages: list[Message]) -> tuple[list[Message], list[Message
 
 @given(CONVERSATIONS, BUDGETS, LOW_WATERS)
 @MANY
-def test_the_size_is_that_of_the_view_and_fits_says_what_it_says(
-    messages: list[Message], budget: int, low_watermark: float
-) -> None:
+def test_size_and_fits_are_true(messages: list[Message], budget: int, low_watermark: float) -> None:
     """Fit: an independent count agrees, and only the minimum is ever over the budget."""
     fit = fit_window(budget, low_watermark).fit(messages)
 
@@ -226,7 +222,7 @@ def test_fitting_twice_is_fitting_once(
 
 @given(CONVERSATIONS, BUDGETS, LOW_WATERS, LENGTHS)
 @MANY
-def test_turn_by_turn_is_the_same_as_at_once(
+def test_turn_by_turn_equals_at_once(
     messages: list[Message], budget: int, low_watermark: float, lengths: list[int]
 ) -> None:
     """Fold: whatever was seen on the way, at whatever lengths, the view is that of a cold start."""
@@ -256,7 +252,7 @@ def test_conversations_that_take_turns_do_not_mix(
 
 @given(conversations(damaged=False, max_rounds=20), BUDGETS, LOW_WATERS)
 @MANY
-def test_between_two_cuts_a_view_only_grows_at_its_end(
+def test_between_cuts_only_the_end_grows(
     messages: list[Message], budget: int, low_watermark: float
 ) -> None:
     """The provider's cache survives: as long as there is room, what was sent is sent again."""

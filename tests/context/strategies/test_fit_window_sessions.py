@@ -16,7 +16,7 @@ def replay(messages: list[Message], strategy: FitContextWindow) -> list[Fit]:
 
 
 @pytest.mark.corpus
-def test_turn_by_turn_is_the_same_as_at_once_on_real_sessions(
+def test_real_sessions_fold_turn_by_turn(
     sessions: dict[str, list[Message]],
 ) -> None:
     """Fold: the last view of a session is that of a strategy that sees it for the first time."""

@@ -26,7 +26,7 @@ def talk(length: int) -> list[dict[str, Any]]:
     return [{"role": roles[n % 2], "content": f"message {n}"} for n in range(length)]
 
 
-def test_the_system_prompt_and_the_last_ten_are_kept() -> None:
+def test_the_prompt_and_ten_are_kept() -> None:
     """A new list of the caller's own objects."""
     messages = [SYSTEM, *talk(50)]
 
@@ -46,7 +46,7 @@ def test_nothing_is_mutated() -> None:
 
 
 @pytest.mark.parametrize("keep", [3, 10, 1_000])
-def test_a_short_conversation_is_a_new_list_of_all(keep: int) -> None:
+def test_a_short_conversation_is_copied(keep: int) -> None:
     """Never the caller's own list, and never the system prompt twice."""
     messages = [SYSTEM, *talk(3)]
 

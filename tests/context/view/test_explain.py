@@ -62,7 +62,7 @@ def test_each_part_names_what_it_took() -> None:
     ]
 
 
-def test_the_last_resort_says_that_it_is_the_window() -> None:
+def test_the_window_is_the_last_resort() -> None:
     """Without a compactor, what does not fit is left out, and the reason is the window."""
     talk = [Message("user", f"Remark {at}. " + "word " * 100) for at in range(30)]
     view = _view(window=1_000)
@@ -94,7 +94,7 @@ def test_the_last_resort_says_that_it_is_the_window() -> None:
     ),
 )
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-def test_what_is_not_sent_as_it_is_is_explained(
+def test_every_change_is_explained(
     window: int, talk: list[Message], parts: list[ContextStrategy]
 ) -> None:
     """Of a damaged list too: each message is sent, or a part says that it is not, or not whole."""

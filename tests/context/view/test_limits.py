@@ -81,7 +81,7 @@ def test_shortened_outputs_are_noted_with_their_limit() -> None:
     assert "look_back" in output.text
 
 
-def test_a_request_over_the_window_names_its_largest_part() -> None:
+def test_an_oversized_request_names_its_largest_part() -> None:
     """What is too large may be what is not in the history at all."""
     view = View(Policy(500, reserve_tokens=0), counter=COUNTER)
 

@@ -149,7 +149,7 @@ def test_summary_made_ahead_keeps_nobody_waiting() -> None:
     asyncio.run(ahead())
 
 
-def test_no_summary_is_made_ahead_far_from_the_limit() -> None:
+def test_nothing_is_made_ahead_too_early() -> None:
     """`prepare_ahead` may be called after every turn."""
     slow = Slow()
 
@@ -157,7 +157,7 @@ def test_no_summary_is_made_ahead_far_from_the_limit() -> None:
     assert slow.asked == 0
 
 
-def test_sync_turn_without_summary_makes_no_coroutine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plain_sync_turn_needs_no_coroutine(monkeypatch: pytest.MonkeyPatch) -> None:
     """No loop, no thread, no coroutine: a sync agent pays for none of them."""
 
     def refuse(*_: object, **__: object) -> None:
@@ -171,7 +171,7 @@ def test_sync_turn_without_summary_makes_no_coroutine(monkeypatch: pytest.Monkey
     assert view.prepare_sync(_talk(4)).fits
 
 
-def test_sync_in_a_running_loop_falls_back_to_a_digest() -> None:
+def test_a_running_loop_gets_a_digest() -> None:
     """A compactor that has to wait would block the loop: a digest is made, and a note says so."""
 
     async def inside() -> None:
@@ -184,7 +184,7 @@ def test_sync_in_a_running_loop_falls_back_to_a_digest() -> None:
     asyncio.run(inside())
 
 
-def test_sync_in_a_running_loop_keeps_the_context_variables() -> None:
+def test_a_running_loop_keeps_context_variables() -> None:
     """A summary that is made in another thread belongs to the same trace."""
     trace: contextvars.ContextVar[str] = contextvars.ContextVar("trace", default="")
     seen: list[str] = []
@@ -394,7 +394,7 @@ def test_a_receiver_may_prepare_a_request() -> None:
     assert requests == [[], talk[-3:], talk[-3:]]
 
 
-def test_a_receiver_that_waits_for_its_sender_is_refused(caplog: pytest.LogCaptureFixture) -> None:
+def test_waiting_for_its_sender_is_refused(caplog: pytest.LogCaptureFixture) -> None:
     """A compaction ends once its receivers have: to wait for the View would be for ever."""
     view, talk = _view(compactors.Digest(max_tokens=100)), _talk(40)
 

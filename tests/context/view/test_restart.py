@@ -55,7 +55,7 @@ def _summary_of(messages: list[Message]) -> Message:
     return found
 
 
-def test_a_shortened_summary_that_comes_back_is_recognized() -> None:
+def test_a_returned_short_summary_is_recognized() -> None:
     """An owner who stores what was sent has a plain system message, with part of the text."""
     first = _view()
     sent = first.prepare_sync(_talk(40))
@@ -69,7 +69,7 @@ def test_a_shortened_summary_that_comes_back_is_recognized() -> None:
         assert kept.summary == whole.summary
 
 
-def test_another_text_is_not_taken_for_the_shortened_summary() -> None:
+def test_an_edited_short_summary_is_another() -> None:
     """It is a summary of its own: its text is all that is known of it."""
     first = _view()
     sent = first.prepare_sync(_talk(40))
@@ -179,7 +179,7 @@ def test_a_damaged_state_is_refused_at_once() -> None:
     assert set(refused) == {"state"}
 
 
-def test_the_state_of_a_rewound_list_is_that_of_its_branch() -> None:
+def test_a_rewound_list_has_its_branchs_state() -> None:
     """The latest request decides which summary is remembered, not the latest summary."""
     view, talk = _view(Policy(100_000), compactor=Digest(max_tokens=100)), _talk(60)
     asyncio.run(view.compact(talk))
