@@ -60,11 +60,7 @@ class FirstOf:
         return await self._ask(messages, None)
 
     async def compact_with(self, messages: list[Message], instructions: str, /) -> str:
-        """Return the first answer; a compactor that takes no instructions is called without them.
-
-        Raises:
-            CompactionRefused: all compactors failed. The cause is a group of their errors.
-        """
+        """Return the first answer, as `compact` does; instructions reach whoever takes them."""
         return await self._ask(messages, instructions)
 
     async def _ask(self, messages: list[Message], instructions: str | None) -> str:

@@ -76,7 +76,7 @@ class FitContextWindow:
             )
 
     @_note_cache.default
-    def _make_notebook(self) -> NoteCache | None:
+    def _make_note_cache(self) -> NoteCache | None:
         if self.digest is None:
             return None
         return NoteCache(self.digest, self.counter, self._token_cache.count_message)
