@@ -221,7 +221,13 @@ class View:
         async with self._summaries:
             draft = self._builder.draft(history, system_prompt, tools)
             if not force and not self._scheduler.due(draft):
-                return _nothing(draft)
+                return Compaction(
+                    messages=draft.branch.history,
+                    tokens_before=draft.tokens,
+                    tokens_after=draft.tokens,
+                    fits=draft.fits,
+                    overhead_tokens=draft.overhead_tokens,
+                )
             return await self._scheduler.compact(
                 draft,
                 target,
@@ -393,12 +399,6 @@ class View:
             for stage in stages
             if stage.after is not stage.before
         ]
-
-
-def _nothing(draft: Draft) -> Compaction:
-    return Compaction(
-        messages=draft.branch.history, tokens_before=draft.tokens, tokens_after=draft.tokens
-    )
 
 
 def _failures(compaction: Compaction | None) -> list[Note]:

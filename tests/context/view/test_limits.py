@@ -103,3 +103,13 @@ def test_nothing_due_is_a_compaction_of_nothing() -> None:
 
     assert asyncio.run(compact(force=False)) == (False, 0)
     assert asyncio.run(compact(force=True))[0]
+
+
+def test_nothing_done_hides_no_overflow() -> None:
+    """Without a compactor nothing is due, and the history is too large all the same."""
+    view = View(Policy(300), counter=COUNTER)
+
+    done = asyncio.run(view.compact(_talk(200), force=False))
+
+    assert not done.fits
+    assert done.too_large
