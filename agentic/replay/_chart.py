@@ -186,6 +186,7 @@ def _ticks(top: float, number: int) -> list[int]:
     """
     raw = max(1.0, top / max(1, number))
     power = 10 ** math.floor(math.log10(raw))
+    # A tenth less will do: 43,000 in four steps are 10,000 each, not 20,000.
     step = next(each * power for each in (1, 2, 5, 10) if each * power >= raw * 0.9)
     return list(range(0, math.floor(top) + 1, int(step)))
 

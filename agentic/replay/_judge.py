@@ -212,6 +212,7 @@ def argument_texts(call: ToolCall) -> list[str]:
         match waiting.pop(0):
             case str(text):
                 texts.append(text)
+            # Before what waits already, so that the texts come in the order of the JSON.
             case dict() as nested:
                 waiting = [*nested.values(), *waiting]
             case list() as nested:

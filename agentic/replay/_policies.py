@@ -81,6 +81,7 @@ def make_policy(spec: str, context_limits: ContextLimits) -> ReplayPolicy:
 
 
 def _options(name: str, given: str) -> dict[str, Any]:
+    # The keyword parameters of a policy's function are its options.
     known = {
         key: parameter.annotation
         for key, parameter in inspect.signature(POLICIES[name]).parameters.items()

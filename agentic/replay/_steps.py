@@ -34,6 +34,7 @@ class StepBudget:
         messages = [*transcript.messages]
         for each in replayed:
             messages += _made(each).values()
+        # Each message once, however many requests send it.
         size = sum(min(_SHOWN, len(text_of([message]))) for message in messages)
         if size > self._left:
             return False

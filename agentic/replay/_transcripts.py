@@ -237,6 +237,7 @@ def _inner(value: Value) -> Iterator[Value]:
     """Yield the messages of one conversation, beginning with its system prompt."""
     system = value.data.get("system")
     ending = {"exit"} if "trajectory_format" in value.data else set()
+    # A request to Anthropic's API has it beside the messages.
     if system:
         yield Value(value.line, {"role": "system", "content": system})
     for message in value.data["messages"]:
