@@ -260,8 +260,8 @@ def _key_of(message: Message) -> _Facts:
 def _with_summary(written: WrittenPrompt, summary: str) -> WrittenPrompt:
     """Add a summary to the last system message at the start, or make it the only one."""
     items = written.items
-    lead = next((at for at, each in enumerate(items) if not isinstance(each, SystemMessage)), None)
-    lead = len(items) if lead is None else lead
+    others = (at for at, each in enumerate(items) if not isinstance(each, SystemMessage))
+    lead = next(others, len(items))
     if lead:
         items[lead - 1] = _extended(items[lead - 1], summary)
         return written
