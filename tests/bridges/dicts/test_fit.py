@@ -318,7 +318,7 @@ def test_no_item_is_refused(forms: Any, wire: ModuleType, item: Any) -> None:
     assert conversation.fit(items) is items
 
 
-def test_a_text_is_an_item_where_the_sdk_takes_one(forms: Any, wire: ModuleType) -> None:
+def test_text_is_an_item_on_two_wires(forms: Any, wire: ModuleType) -> None:
     """Google's and OpenAI's Responses do; elsewhere it would be read as an empty message."""
     if wire in {gemini, openai_responses}:
         assert forms.make(wire).fit(["Why?"]) == ["Why?"]

@@ -74,7 +74,7 @@ def test_a_request_repeats_no_warning() -> None:
     assert [str(each.message) for each in shown] == ["look"]
 
 
-def test_limits_come_from_litellm_if_the_catalog_is_silent() -> None:
+def test_limits_come_from_litellm_at_last() -> None:
     """What is passed in comes first, then the catalog, then LiteLLM's table, then a guess."""
     given = ModelLimits(10_000, 100)
     table = importlib.import_module("litellm").model_cost

@@ -124,7 +124,7 @@ def test_an_http_server_that_dies_comes_back(http: Any, call: Any) -> None:
     assert later[-1].output == "3"
 
 
-def test_an_http_server_that_dies_in_a_call_fails_it(http: Any, call: Any) -> None:
+def test_dying_http_server_fails_the_call(http: Any, call: Any) -> None:
     """At once with version 2 of the SDK, at the limit with version 1, which goes on waiting."""
 
     async def run() -> Any:

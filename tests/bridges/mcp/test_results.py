@@ -89,7 +89,7 @@ def test_a_failure_keeps_its_media() -> None:
     assert result.error == ToolError("the tool failed, and its server did not say why")
 
 
-def test_a_schema_that_no_provider_accepts_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+def test_unacceptable_schema_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
     """With a warning, and without the other tools."""
     assert read_tool({"name": "bad", "inputSchema": {"type": "array"}}) is None
     assert "the tool 'bad' of an MCP server is left out" in caplog.text

@@ -118,7 +118,7 @@ def test_an_error_s_text_is_a_content(recorded: Any) -> None:
     assert {span.status.description for span in recorded.spans} == {_SECRET}
 
 
-def test_the_run_s_contents_are_the_request_and_the_reply(recorded: Any) -> None:
+def test_run_contains_its_request_and_reply(recorded: Any) -> None:
     """Not the whole history once more."""
     _run(recorded, capture_content=True)
 
@@ -190,7 +190,7 @@ def test_every_text_of_a_history_is_recorded(messages: list[Message]) -> None:
 
 
 @given(st.text(st.characters(min_codepoint=0xD7F0, max_codepoint=0xE010)))
-def test_half_an_emoji_in_a_history_can_be_exported(text: str) -> None:
+def test_half_emoji_in_a_history_is_exported(text: str) -> None:
     """An attribute is sent as UTF-8."""
     call = ToolCall("c1", "t", text)
     messages = [
@@ -204,7 +204,7 @@ def test_half_an_emoji_in_a_history_can_be_exported(text: str) -> None:
         str(value).encode()
 
 
-def test_half_an_emoji_in_a_call_can_be_exported(recorded: Any) -> None:
+def test_half_emoji_in_a_call_is_exported(recorded: Any) -> None:
     """In its id, its arguments, its result and its error."""
     half = "cut \ud83d"
     calls = [ToolCall(half, "t", f'{{"word": "{half}"}}'), ToolCall("c2", "t")]

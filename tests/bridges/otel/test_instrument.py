@@ -53,7 +53,7 @@ def test_a_view_alone_shows_its_compactions(recorded: Any) -> None:
     assert span.attributes["gen_ai.conversation.id"] == "mine"
 
 
-def test_a_view_in_a_running_loop_keeps_the_trace(recorded: Any) -> None:
+def test_view_in_a_loop_keeps_the_trace(recorded: Any) -> None:
     """Its summary is made in another thread then."""
     view = _view()
     recorded.instrument(view)
@@ -167,7 +167,7 @@ def test_uninstrumented_nothing_is_recorded(recorded: Any) -> None:
     assert len(recorded.named("invoke_agent")) == 2
 
 
-def test_a_run_under_way_is_recorded_to_its_end(recorded: Any) -> None:
+def test_open_run_is_recorded_to_its_end(recorded: Any) -> None:
     """Whoever stops observing in the middle leaves no span open, and no receiver behind."""
     before = _receivers()
     found: list[otel.Instrumentation] = []

@@ -91,7 +91,7 @@ def test_a_tool_that_raises_ends_its_span_alone(recorded: Any) -> None:
     assert _errors(recorded) == {"execute_tool": "OSError"}
 
 
-def test_a_tool_that_reports_a_failure_ends_as_one(recorded: Any) -> None:
+def test_reported_failure_ends_as_one(recorded: Any) -> None:
     """With the kind of the failure."""
     failed = ToolResult(error="there is no such file")
     runner = Runner(ScriptedDecider(_CALL, "Done."), ScriptedExecutor({"t": lambda _: failed}))
@@ -101,7 +101,7 @@ def test_a_tool_that_reports_a_failure_ends_as_one(recorded: Any) -> None:
     assert _errors(recorded) == {"execute_tool": "raised"}
 
 
-def test_an_executor_that_returns_no_result_ends_as_a_failure(recorded: Any) -> None:
+def test_missing_result_ends_as_a_failure(recorded: Any) -> None:
     """The loop makes it one, in the same words as without the bridge."""
     runner = Runner(ScriptedDecider(_CALL, "Done."), ScriptedExecutor({"t": lambda _: 7}))
     recorded.instrument(runner)
@@ -112,7 +112,7 @@ def test_an_executor_that_returns_no_result_ends_as_a_failure(recorded: Any) -> 
     assert "the executor gave a int instead of a ToolResult" in str(result.tool_results[0].error)
 
 
-def test_a_tool_that_takes_too_long_ends_as_a_timeout(recorded: Any) -> None:
+def test_slow_tool_ends_as_a_timeout(recorded: Any) -> None:
     """Not as a cancellation, which is only how it was stopped."""
     executor = ScriptedExecutor({"t": _never})
     runner = Runner(ScriptedDecider(_CALL, "Done."), executor, tool_timeout_seconds=0.02)
@@ -123,7 +123,7 @@ def test_a_tool_that_takes_too_long_ends_as_a_timeout(recorded: Any) -> None:
     assert _errors(recorded) == {"execute_tool": "timeout"}
 
 
-def test_a_tool_that_ignores_its_end_ends_all_the_same(recorded: Any) -> None:
+def test_stubborn_tool_ends_all_the_same(recorded: Any) -> None:
     """Its span ends with the call, not whenever the tool does."""
     released = asyncio.Event()
 
@@ -158,7 +158,7 @@ def test_a_cancelled_run_ends_its_spans(recorded: Any, decider: Any) -> None:
     assert _errors(recorded) == dict.fromkeys(("chat", "invoke_agent"), "CancelledError")
 
 
-def test_a_run_that_is_cancelled_in_a_tool_ends_all_three(recorded: Any) -> None:
+def test_cancellation_in_a_tool_ends_all_three(recorded: Any) -> None:
     """The call is left with an unknown outcome, and its span says so."""
     runner = Runner(ScriptedDecider(_CALL), ScriptedExecutor({"t": _never}))
     recorded.instrument(runner)
@@ -168,7 +168,7 @@ def test_a_run_that_is_cancelled_in_a_tool_ends_all_three(recorded: Any) -> None
     assert _errors(recorded) == {"execute_tool": "interrupted", "invoke_agent": "CancelledError"}
 
 
-def test_a_run_that_is_cancelled_in_a_summary_ends_it(recorded: Any) -> None:
+def test_cancellation_in_a_summary_ends_it(recorded: Any) -> None:
     """The compaction's own span, too."""
     runner = Runner(ScriptedDecider(), budget=Manager(CharCounter(), _Stubborn(), Policy(1_000)))
     recorded.instrument(runner)
@@ -197,7 +197,7 @@ def test_a_run_that_is_dropped_ends_its_spans(recorded: Any) -> None:
     assert _errors(recorded) == dict.fromkeys(("chat", "invoke_agent"), "GeneratorExit")
 
 
-def test_a_run_that_is_closed_elsewhere_ends_its_spans(
+def test_run_closed_elsewhere_ends_its_spans(
     recorded: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     """In another context, where nothing is attached: no error is logged."""
@@ -218,7 +218,7 @@ def test_a_run_that_is_closed_elsewhere_ends_its_spans(
     assert caplog.records == []
 
 
-def test_a_failed_summary_ends_as_an_error_and_the_run_goes_on(recorded: Any) -> None:
+def test_failed_summary_leaves_the_run_going(recorded: Any) -> None:
     """A compaction changes everything or nothing."""
 
     class Broken:
@@ -280,7 +280,7 @@ def test_the_turn_limit_is_no_error(recorded: Any) -> None:
     assert recorded.named("execute_tool") == []
 
 
-def test_a_limit_of_seconds_ends_what_it_cut_short(recorded: Any) -> None:
+def test_limit_of_seconds_ends_all_spans(recorded: Any) -> None:
     """The request was cancelled; the run was not, and names its limit."""
     runner = Runner(_Stubborn(), limits=RunLimits(seconds=0.5))
     recorded.instrument(runner)
@@ -292,7 +292,7 @@ def test_a_limit_of_seconds_ends_what_it_cut_short(recorded: Any) -> None:
     assert agent.attributes["agentic.run.limit"] == "seconds"
 
 
-def test_a_run_that_is_resumed_is_a_span_of_its_own(recorded: Any) -> None:
+def test_resumed_run_has_its_own_span(recorded: Any) -> None:
     """After the one that failed, in the same conversation."""
     decider = ScriptedDecider(ConnectionResetError("gone"), "Done.")
     runner = Runner(decider, store=MemoryStore(), conversation_id="s1")
@@ -327,7 +327,7 @@ def test_an_overflow_twice_ends_every_span(recorded: Any) -> None:
     ] * 2
 
 
-def test_a_store_that_fails_with_the_results_ends_the_tools(recorded: Any) -> None:
+def test_failing_store_ends_the_tools(recorded: Any) -> None:
     """No event tells how the call ended; the end of the run ends its span."""
 
     class Full(MemoryStore):

@@ -33,7 +33,7 @@ def _runner(*steps: Any, **options: Any) -> Runner:
     return Runner(Named(*steps), ScriptedExecutor({"read": "text", "run": "1 passed"}), **options)
 
 
-def test_a_run_is_a_span_with_its_requests_and_tools(recorded: Any) -> None:
+def test_run_holds_its_requests_and_tools(recorded: Any) -> None:
     """Requests and tools are children of the agent's span, not of each other."""
     runner = _runner(_TWO_CALLS, "Done.")
 
@@ -143,7 +143,7 @@ def test_a_tool_s_span_describes_the_tool(recorded: Any) -> None:
     }
 
 
-def test_what_a_tool_starts_is_a_child_of_its_span(recorded: Any) -> None:
+def test_tool_starts_children_of_its_span(recorded: Any) -> None:
     """Parallel calls each have their own current span, across awaits."""
     tracer = recorded.tracer_provider.get_tracer("test")
 
@@ -167,7 +167,7 @@ def test_what_a_tool_starts_is_a_child_of_its_span(recorded: Any) -> None:
     assert inside == {"inside read": "execute_tool read", "inside run": "execute_tool run"}
 
 
-def test_what_a_decider_starts_is_a_child_of_its_request(recorded: Any) -> None:
+def test_decider_starts_children_of_its_request(recorded: Any) -> None:
     """As an instrumented HTTP client does; streamed or not."""
     tracer = recorded.tracer_provider.get_tracer("test")
 
@@ -246,7 +246,7 @@ def test_a_compaction_says_what_it_freed(recorded: Any) -> None:
     }
 
 
-def test_the_model_that_summarizes_is_asked_inside_the_span(recorded: Any) -> None:
+def test_summarizing_model_is_inside_the_span(recorded: Any) -> None:
     """Whatever the compactor starts is a child of the compaction."""
     tracer = recorded.tracer_provider.get_tracer("test")
 
@@ -288,7 +288,7 @@ def test_two_runners_side_by_side_do_not_mix(recorded: Any) -> None:
     assert len({span.context.trace_id for span in recorded.spans}) == 2
 
 
-def test_runs_of_one_runner_at_a_time_are_told_apart(recorded: Any) -> None:
+def test_parallel_runs_are_told_apart(recorded: Any) -> None:
     """Without a store, one Runner serves many requests at once."""
 
     class Patient:
@@ -310,7 +310,7 @@ def test_runs_of_one_runner_at_a_time_are_told_apart(recorded: Any) -> None:
         assert chat.attributes["gen_ai.input.messages"] == asked
 
 
-def test_an_agent_as_a_tool_is_inside_the_tool(recorded: Any) -> None:
+def test_agent_as_a_tool_is_inside_it(recorded: Any) -> None:
     """The inner run is a child of the call, and its calls are its own."""
     inner = Runner(ScriptedDecider("Found."))
 
