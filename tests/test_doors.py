@@ -66,7 +66,7 @@ TEXT = messages.Message("user", "hello")
         lambda: messages.ToolResult("c1", error=3),  # type: ignore[arg-type]
     ],
 )
-def test_a_mistake_is_told_with_what_was_given_what_is_allowed_and_what_to_do(
+def test_mistake_tells_given_allowed_and_remedy(
     mistake: Callable[[], object],
 ) -> None:
     """Found where it is made, not some calls later."""
@@ -74,6 +74,6 @@ def test_a_mistake_is_told_with_what_was_given_what_is_allowed_and_what_to_do(
         mistake()
 
 
-def test_a_place_is_accepted_as_a_path() -> None:
+def test_place_may_be_a_path() -> None:
     """A tool names the file of its whole output by whatever it has."""
     assert messages.ToolResult("c1", ref=Path("out.log")).ref == "out.log"  # type: ignore[arg-type]

@@ -66,7 +66,7 @@ def _drawn() -> dict[str, str]:
     return parents
 
 
-def test_the_tree_in_the_docstring_is_the_tree() -> None:
+def test_docstrings_tree_is_the_tree() -> None:
     """Every class is drawn, below its first base, and nothing else is."""
     assert _drawn() == {name: kind.__bases__[0].__name__ for name, kind in CLASSES.items()}
 
@@ -131,18 +131,18 @@ def test_one_root_catches_everything(error: AgenticError) -> None:
         (EXAMPLES[16], "the summary was not used: another summary or an edit of the history"),
     ],
 )
-def test_an_error_says_what_was_given_and_what_to_do(error: AgenticError, said: str) -> None:
+def test_error_shows_value_and_remedy(error: AgenticError, said: str) -> None:
     """The whole is one sentence or two."""
     assert str(error).startswith(said)
 
 
-def test_a_config_error_is_a_value_error() -> None:
+def test_config_error_is_a_value_error() -> None:
     """Code that knows nothing of this library catches it."""
     with pytest.raises(ValueError, match=r"max_lines must be .*, got -1"):
         raise EXAMPLES[0]
 
 
-def test_a_huge_argument_does_not_fill_the_screen() -> None:
+def test_huge_argument_does_not_fill_screen() -> None:
     """What was given is shown in short, its lone surrogates escaped."""
     said = str(ConfigError("content", ["\ud83d" * 10_000] * 10_000, "a str", "decode it"))
 

@@ -76,7 +76,7 @@ def counting(request: pytest.FixtureRequest) -> Iterator[Counting]:
     assert compactor.made >= 4
 
 
-def test_notes_reach_the_next_generation_through_a_manager(counting: Counting) -> None:
+def test_notes_reach_next_generation_by_manager(counting: Counting) -> None:
     """The caller goes on with the messages of the Compaction."""
     manager = Manager(CharCounter(), counting, _LARGE)
     history: list[Message] = []
@@ -97,7 +97,7 @@ def _restart(view: View, compactor: Counting) -> View:
 
 
 @pytest.mark.parametrize("go_on", [_keep, _restart])
-def test_notes_reach_the_next_generation_of_an_appended_list(
+def test_notes_reach_next_generation_by_appending(
     counting: Counting, go_on: Callable[[View, Counting], View]
 ) -> None:
     """The View alone knows of the summary, in its state, too."""
@@ -119,7 +119,7 @@ def test_notes_reach_the_next_generation_of_an_appended_list(
     ],
     ids=["as objects", "as JSON", "as texts"],
 )
-def test_notes_reach_the_next_generation_of_a_list_that_was_sent(
+def test_notes_reach_next_generation_when_resent(
     counting: Counting,
     go_on: Callable[[View, Counting], View],
     store: Callable[[Message], Message],
@@ -135,7 +135,7 @@ def test_notes_reach_the_next_generation_of_a_list_that_was_sent(
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "sqlite", "memory"])
-def test_notes_reach_the_next_generation_through_a_store(
+def test_notes_reach_next_generation_by_store(
     counting: Counting, kind: str, tmp_path: Path
 ) -> None:
     """The session is opened again at every turn, where it is on a disk."""
@@ -160,7 +160,7 @@ def test_notes_reach_the_next_generation_through_a_store(
         asyncio.run(turn(number))
 
 
-def test_notes_reach_the_next_generation_through_a_runner(counting: Counting) -> None:
+def test_notes_reach_next_generation_by_runner(counting: Counting) -> None:
     """Its store takes the summary in the place of the messages."""
     store, manager = MemoryStore(), Manager(CharCounter(), counting, _POLICY)
     decider = ScriptedDecider(*(_talk(number)[1].content for number in range(_TURNS)))
@@ -173,7 +173,7 @@ def test_notes_reach_the_next_generation_through_a_runner(counting: Counting) ->
 @pytest.mark.parametrize("restarts", [False, True], ids=["one process", "a new one each turn"])
 @pytest.mark.parametrize("replaces", [False, True], ids=["appended list", "list that was sent"])
 @pytest.mark.parametrize("whole", [False, True], ids=["list", "request"])
-def test_notes_reach_the_next_generation_of_a_list_of_dicts(
+def test_notes_reach_next_generation_as_dicts(
     counting: Counting, wire: ModuleType, *, restarts: bool, replaces: bool, whole: bool
 ) -> None:
     """Whether the summary is in the system prompt, a system message or a user's."""
@@ -199,7 +199,7 @@ def test_notes_reach_the_next_generation_of_a_list_of_dicts(
             conversation = make(conversation.state())
 
 
-def test_notes_reach_the_next_generation_in_a_view_with_a_digest(counting: Counting) -> None:
+def test_notes_reach_next_generation_beside_digest(counting: Counting) -> None:
     """A strategy's note is a summary like any other, with notes of its own."""
     strategy = FitContextWindow(1_000, CharCounter(), digest=counting)
     talk: list[Message] = []
@@ -236,7 +236,7 @@ class NotedDigest(Digest):
         return SummaryText(f"{title}\n{said.strip()}", SummaryText(said).notes)
 
 
-def test_notes_pass_through_the_compactors_that_hold_others(counting: Counting) -> None:
+def test_notes_pass_through_nested_compactors(counting: Counting) -> None:
     """The prose that a model writes above a digest takes no part in the digest's notes."""
     digest = NotedDigest(counting=counting)
     manager = Manager(CharCounter(), first_of(with_digest(Prose(), digest), digest), _LARGE)

@@ -28,7 +28,7 @@ for _room in ROOMS:
 
 
 @pytest.mark.parametrize("name", ["agentic", *ROOMS])
-def test_every_room_lists_what_it_exports_sorted_and_exactly(name: str) -> None:
+def test_rooms_list_exports_sorted_and_exactly(name: str) -> None:
     """`__all__` is sorted: constants, classes, functions. A name is left out on purpose only."""
     room = importlib.import_module(name)
 
@@ -84,7 +84,7 @@ def test_the_house_lists_every_room() -> None:
     assert all(getattr(agentic, each) for each in dir(agentic))
 
 
-def test_a_room_that_does_not_exist_is_an_attribute_error() -> None:
+def test_unknown_room_is_an_attribute_error() -> None:
     """A misspelt room is the mistake it looks like."""
     with pytest.raises(AttributeError, match="tuncate"):
         _ = agentic.tuncate
@@ -119,7 +119,7 @@ def test_a_room_that_does_not_exist_is_an_attribute_error() -> None:
         ("from agentic import replay", ["agentic.cli", "agentic.config", "click", "rich", "yaml"]),
     ],
 )
-def test_entering_a_room_loads_only_what_stands_to_its_left(
+def test_entering_loads_only_rooms_further_left(
     statement: str, absent: list[str], run_python: Callable[[str], str]
 ) -> None:
     """Somebody who uses one room pays for no other, and for no extra."""
@@ -129,7 +129,7 @@ def test_entering_a_room_loads_only_what_stands_to_its_left(
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT)))
-def test_every_module_says_what_it_knows_in_its_first_line(path: Path) -> None:
+def test_every_module_has_a_first_sentence(path: Path) -> None:
     """The docstring of a module begins with a sentence of its own, on one line."""
     first = (ast.get_docstring(ast.parse(path.read_text())) or "").partition("\n")[0]
 
@@ -162,7 +162,7 @@ _BY_FRAMEWORK = {"TruncateToolOutputs"}
 """A bridge's form of a strategy, under the strategy's name: `bridges.langchain` has one."""
 
 
-def test_no_two_public_classes_share_a_name() -> None:
+def test_public_class_names_are_unique() -> None:
     """One name means one thing, whatever room it is imported from."""
     classes: dict[str, set[object]] = {}
     for room in map(importlib.import_module, ROOMS):

@@ -9,13 +9,13 @@ import pytest
 from agentic import _lazy, history
 
 
-def test_the_event_loop_is_the_library_s_own() -> None:
+def test_event_loop_is_the_librarys_own() -> None:
     """Code that uses the stand-in meets the objects that everybody else has."""
     assert _lazy.asyncio.CancelledError is asyncio.CancelledError
     assert isinstance(_lazy.asyncio.Lock(), asyncio.Lock)
 
 
-def test_a_runner_loads_nothing_that_only_runs_need() -> None:
+def test_runner_loads_nothing_only_runs_need() -> None:
     """Neither the event loop nor the events, the stores, logging or OpenSSL."""
     code = (
         "import sys; from agentic.loop import Runner;"
@@ -30,7 +30,7 @@ def test_a_runner_loads_nothing_that_only_runs_need() -> None:
     assert ran.stdout == "\n"
 
 
-def test_a_name_loads_when_it_is_used() -> None:
+def test_name_loads_when_used() -> None:
     """It is the class of its module, and the room lists it."""
     load, names = _lazy.load_lazily("agentic.history", {"JsonlStore": "._jsonl"})
 

@@ -41,7 +41,7 @@ _TOLD = {"echo", "warn", "warning", "info", "error", "secho", "confirm", "prompt
 """What prints or logs its arguments: any phrase is a message there."""
 
 
-def test_the_list_of_messages_is_up_to_date() -> None:
+def test_message_list_is_up_to_date() -> None:
     """A changed sentence is seen in a review, next to those it should agree with."""
     listed = LIST.read_text().rstrip("\n").split("\n")
 
@@ -51,7 +51,7 @@ def test_the_list_of_messages_is_up_to_date() -> None:
     assert not changes, f"run `make messages` and read the difference:\n{changes}"
 
 
-def test_a_message_is_found_wherever_it_is_said(tmp_path: Path) -> None:
+def test_message_is_found_wherever_said(tmp_path: Path) -> None:
     """In an error, a log, a constant and a helper; values show as {…}. Types are no messages."""
     (tmp_path / "room").mkdir()
     (tmp_path / "room" / "_module.py").write_text(

@@ -56,7 +56,7 @@ def test_what_cannot_count_is_refused(name: str, given: object) -> None:
         COUNTS[name](given)
 
 
-def test_the_counter_of_the_given_model_is_named() -> None:
+def test_given_models_counter_is_named() -> None:
     """What was meant can be copied from the error."""
     with pytest.raises(ConfigError, match=r'tokens\.for_model\("claude-opus-4-1"\)'):
         budget.Manager("claude-opus-4-1")  # type: ignore[arg-type]
@@ -134,7 +134,7 @@ class _Wrapped:
 @pytest.mark.parametrize(
     "part", [_Delegating(), _Annotated(), _Partial(), _Wrapped(), mock.Mock(), mock.AsyncMock()]
 )
-def test_what_may_return_an_awaitable_is_accepted(part: Any) -> None:
+def test_possible_awaitables_are_accepted(part: Any) -> None:
     """Only what certainly cannot be awaited is refused."""
     budget.Manager(tokens.CharCounter(), part)
 
@@ -200,7 +200,7 @@ def test_a_dict_is_no_message(name: str, messages: list[Any]) -> None:
         TAKES[name](messages)
 
 
-def test_a_dict_is_found_when_a_conversation_grows() -> None:
+def test_dict_in_growing_conversation_is_found() -> None:
     """Each message is looked at once, when it is new."""
     strategy, talk = strategies.KeepLast(5), [TEXT]
     strategy.compact(talk)

@@ -26,7 +26,7 @@ def test_messages_summarized_are_counted_per_summary() -> None:
     assert recorder.figures().messages_summarized == 4
 
 
-def test_evidence_is_what_the_last_request_names() -> None:
+def test_evidence_is_what_last_request_names() -> None:
     """What an earlier request named does not help a model that answers the last one."""
     recorder = Recorder()
     recorder.request([turn.output for turn in turns()])
@@ -37,7 +37,7 @@ def test_evidence_is_what_the_last_request_names() -> None:
 
 
 @pytest.mark.slow
-def test_bridge_sends_less_than_it_was_given() -> None:
+def test_bridge_sends_less_than_given() -> None:
     """The ways differ in what they send; none of them loses a turn."""
     figures = dicts.run()
 

@@ -32,7 +32,7 @@ SCRIPT = "cat > fix.py << 'EOF'\np = 'src/a.py'\ns = open(p).read()\nopen(p, 'w'
         ("echo 'open > a.py", set()),
     ],
 )
-def test_shell_changes_are_seen_as_a_reader_sees_them(command: str, files: set[str]) -> None:
+def test_shell_commands_change_what_they_name(command: str, files: set[str]) -> None:
     """A redirection, a here-document, an edit in place and a shown script change what they name."""
     output = "patching file src/a.py" if command.startswith("patch") else ""
     used = shell("cat old.py", "x") if command.startswith("cat old") else []
@@ -87,7 +87,7 @@ def test_reverted_file_is_not_changed(undo: str) -> None:
     assert found.undone == {"/r/src/a.py"}
 
 
-def test_stash_pop_and_new_edit_count_again() -> None:
+def test_stash_pop_and_edit_count_again() -> None:
     """A stash that is taken back changes the files again, and so does an edit after a revert."""
     edit = called("edit", "Done.", path="a.py")
 
@@ -102,7 +102,7 @@ def test_committed_file_stays_changed() -> None:
     assert changes_of(edit + shell("git checkout .")).changed == {"a.py"}
 
 
-def test_created_and_deleted_file_is_not_changed() -> None:
+def test_temporary_file_is_not_changed() -> None:
     """A scratch file that is gone again leaves nothing behind."""
     found = changes_of(
         shell("echo x > t1.py; echo y > keep.py") + shell("python t1.py && rm t*.py")
@@ -120,7 +120,7 @@ def test_copy_put_back_reverts_the_file() -> None:
     assert changes_of(edited + shell("cp a.py.bak a.py")).changed == {"a.py.bak"}
 
 
-def test_failed_command_changes_what_came_before_its_end() -> None:
+def test_failed_command_changes_its_earlier_parts() -> None:
     """The status is that of the last command; one without a status failed by what it says."""
     failed = shell("cat > t.py << 'E'\nx\nE\nsed -i s/x/y/ a.py", "sed: can't read", status=1)
 
@@ -137,7 +137,7 @@ def test_two_spellings_are_one_file() -> None:
     assert changes_of(edits + shell("sed -i s/x/y/ src/a.py")).changed == {"/r/src/a.py"}
 
 
-def test_agent_in_text_edits_its_open_file() -> None:
+def test_text_agent_edits_its_open_file() -> None:
     """An agent without tool calls writes its command into the reply."""
     conversation = [
         said("user", "Mend it."),
@@ -168,7 +168,7 @@ CHANGES = Changes(
         "## Files changed\n- edited src/{a,deep/b}.py\n- created lib/__init__.py\n- Makefile",
     ],
 )
-def test_lists_and_trees_name_the_same_files(view: str) -> None:
+def test_lists_and_trees_name_same_files(view: str) -> None:
     """A flat list, names behind a folder, and a tree with or without branches are all read."""
     assert kept_changes(CHANGES, view) == (4, 4)
     assert right_changes(CHANGES, view) == (4, 4)
@@ -186,12 +186,12 @@ def test_lists_and_trees_name_the_same_files(view: str) -> None:
         "## Files changed\n- __init__.py",
     ],
 )
-def test_names_elsewhere_or_in_doubt_do_not_count(view: str) -> None:
+def test_misplaced_or_doubtful_names_never_count(view: str) -> None:
     """A file must be named under the heading, in words that mean no other file that was touched."""
     assert kept_changes(CHANGES, view) == (0, 4)
 
 
-def test_list_of_every_path_loses_on_precision() -> None:
+def test_listing_every_path_costs_precision() -> None:
     """A digest that lists each path it ever saw is not exact, though it misses nothing."""
     paths = [*sorted(CHANGES.changed), *sorted(CHANGES.undone), "/r/x.py", "/r/y.py", "/r/z.py"]
     view = "## Files changed\n" + "\n".join(f"- {path}" for path in paths)
@@ -200,12 +200,12 @@ def test_list_of_every_path_loses_on_precision() -> None:
     assert right_changes(CHANGES, view) == (4, 8)
 
 
-def test_doubtful_file_is_neither_asked_for_nor_wrong() -> None:
+def test_doubtful_file_counts_neither_way() -> None:
     """The old name of a moved file may be listed or not."""
     assert right_changes(CHANGES, "## Changed\n- src/a.py\n- moved.py") == (1, 1)
 
 
-def test_what_stands_behind_a_name_is_no_name() -> None:
+def test_words_behind_name_are_no_name() -> None:
     """A note on a change may name what it likes."""
     view = "## Changed\n- src/a.py: calls os.path in c.py\n- src/deep/b.py (like d.py) - see e.py"
 

@@ -22,7 +22,7 @@ def _patterns(paths: list[Path]) -> Iterator[str]:
                 yield from (ast.unparse(each) for each in node.args[:1])
 
 
-def test_judge_shares_no_pattern_with_the_digest() -> None:
+def test_judge_and_digest_share_no_pattern() -> None:
     """A pattern in both would find in a digest just what the digest put there."""
     assert not set(_patterns([*JUDGE, OF_REPLAYS])) & set(_patterns(JUDGED))
 
@@ -36,7 +36,7 @@ def test_facts_import_nothing_of_the_package() -> None:
 
 
 @pytest.mark.corpus
-def test_third_of_the_sessions_is_held_out() -> None:
+def test_third_of_sessions_is_held_out() -> None:
     """The checksum of a name decides, about one in three."""
     if not FOLDER.is_dir():
         pytest.skip("the recorded sessions are absent")

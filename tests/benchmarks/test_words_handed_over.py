@@ -20,12 +20,12 @@ ASKED = "Please rename the old parser to lexer, in all modules."
         ("", 0),
     ],
 )
-def test_five_words_in_a_row_make_a_request(view: str, kept: int) -> None:
+def test_five_consecutive_words_make_a_request(view: str, kept: int) -> None:
     """Case, marks and line breaks do not matter; a word more or less does."""
     assert kept_requests([said("user", ASKED)], view) == (kept, 1)
 
 
-def test_short_request_needs_all_of_its_words() -> None:
+def test_short_request_needs_every_word() -> None:
     """Of a request of fewer than five words, each must stand there, in a row."""
     asked = [said("user", "yes, do it")]
 
@@ -53,7 +53,7 @@ def test_request_without_spaces_needs_ten_characters() -> None:
         "This session is being continued from a previous conversation that ran out.\n\nSummary: x",
     ],
 )
-def test_text_of_a_harness_is_no_request(text: str) -> None:
+def test_harness_text_is_no_request(text: str) -> None:
     """What a harness wrote into a user message is left out; the user's own words in it stay."""
     assert requests_of([said("user", text)]) == []
     if text.startswith("<"):
@@ -73,7 +73,7 @@ def test_tags_that_a_user_wrote_stay(text: str, asked: str) -> None:
     assert requests_of([said("user", text)]) == [asked]
 
 
-def test_outputs_of_an_agent_in_text_are_no_requests() -> None:
+def test_text_agents_outputs_are_no_requests() -> None:
     """Where commands stand in the replies, what comes back is no user speaking; elsewhere it is."""
     agent = [said("user", "Mend it."), said("assistant", "```\nls\n```"), said("user", "a.py b.py")]
     chat = [said("user", "Mend it."), said("assistant", "Which one?"), said("user", "Both of them")]
@@ -86,7 +86,7 @@ TRACE = 'Traceback (most recent call last):\n  File "a.py"\n    raise ValueError
 ERROR = "ValueError: the tabs and the spaces are mixed in line 12 of lexer.py"
 
 
-def test_failure_needs_forty_characters_of_its_error() -> None:
+def test_failure_needs_forty_error_characters() -> None:
     """Any forty characters in a row of the line that names the error; the frames do not count."""
     conversation = shell("pytest -q", TRACE + ERROR, status=1)
 
@@ -107,7 +107,7 @@ def test_short_error_must_stand_there_whole() -> None:
     "later",
     ["pytest -q", "cd /r && pytest -q 2>&1 | tail -5", "cat > a.py << 'E'\nx\nE\npytest -q"],
 )
-def test_failure_that_succeeded_later_does_not_count(later: str) -> None:
+def test_later_success_cancels_a_failure(later: str) -> None:
     """The same command may be wrapped in others; only a success overcomes the failure."""
     failed = shell("cd /r && pytest -q", ERROR, status=1)
 
@@ -116,7 +116,7 @@ def test_failure_that_succeeded_later_does_not_count(later: str) -> None:
     assert failures_of(failed + shell("pytest -v")) == [[ERROR]]
 
 
-def test_failure_without_an_error_does_not_count() -> None:
+def test_failure_without_error_does_not_count() -> None:
     """A search that finds nothing, and a call that the user refused, name no error."""
     refused = called("Bash", "The user doesn't want to: error: x", is_error=True, command="make")
 
@@ -134,7 +134,7 @@ def test_failure_without_an_error_does_not_count() -> None:
         ("测试都通过了,没有问题。接下来写文档。", "测试都通过了,没有问题。"),
     ],
 )
-def test_last_said_is_the_first_full_sentence(text: str, sentence: str) -> None:
+def test_last_said_is_first_full_sentence(text: str, sentence: str) -> None:
     """The last reply with a text counts, without its code; an exclamation alone is too little."""
     conversation = [said("assistant", "Before that."), said("assistant", text), *shell("ls")]
 

@@ -28,7 +28,7 @@ NAMES = listed()
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_command_has_a_help_with_an_example(agentic: Any, name: str) -> None:
+def test_every_commands_help_has_an_example(agentic: Any, name: str) -> None:
     """It fits into 80 columns, also in a pipe, and explains every option."""
     done = agentic(name, "--help")
 
@@ -43,7 +43,7 @@ def test_every_command_has_a_help_with_an_example(agentic: Any, name: str) -> No
             assert "  " in line.strip() or after.startswith(" " * 10)
 
 
-def test_the_help_lists_every_command_without_importing_one(agentic: Any) -> None:
+def test_help_lists_commands_without_importing_them(agentic: Any) -> None:
     """The front door is quick, and its list is complete."""
     done = agentic("--help")
 
@@ -63,7 +63,7 @@ def test_the_help_is_prose(agentic: Any) -> None:
     assert "Talk with AGENT" in agentic("chat", "--help").out
 
 
-def test_no_command_at_all_shows_the_help(agentic: Any) -> None:
+def test_no_command_shows_the_help(agentic: Any) -> None:
     """Somebody who types the name alone wants to know what there is."""
     done = agentic()
 
@@ -72,7 +72,7 @@ def test_no_command_at_all_shows_the_help(agentic: Any) -> None:
     assert "Commands:" in done.err
 
 
-def test_a_misspelt_command_is_told_the_nearest(agentic: Any) -> None:
+def test_misspelt_command_is_told_the_nearest(agentic: Any) -> None:
     """One sentence, and where to look."""
     done = agentic("truncat")
 
@@ -123,7 +123,7 @@ def test_a_missing_extra_is_one_sentence(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arguments", [("truncate", "--lines", "all", "--bytes", "all"), ("count",)]
 )
-def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+def test_leaving_reader_is_no_traceback(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     """The status is that of other tools in the same place."""
     texts = [tmp_path / f"{n}.txt" for n in range(20)]
     for text in texts:

@@ -88,7 +88,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     return names.get(request.param, "coder")
 
 
-def test_a_session_is_compacted_looked_at_and_restored(agentic: Any, place: str) -> None:
+def test_session_is_compacted_inspected_and_restored(agentic: Any, place: str) -> None:
     """By every name of a place the same commands do the same."""
     compacted = agentic("compact", place)
     shown = agentic("context", place)
@@ -105,7 +105,7 @@ def test_a_session_is_compacted_looked_at_and_restored(agentic: Any, place: str)
     assert again.err.endswith(": there is no summary to take back\n")
 
 
-def test_context_is_the_screen_of_the_row(agentic: Any, tmp_path: Path) -> None:
+def test_context_shows_the_rows_screen(agentic: Any, tmp_path: Path) -> None:
     """Cell for cell, for a session near its trigger."""
     asyncio.run(summarize_near(history.JsonlStore(tmp_path / "work.jsonl")))
 
@@ -115,7 +115,7 @@ def test_context_is_the_screen_of_the_row(agentic: Any, tmp_path: Path) -> None:
     assert done.out.endswith("\n\n  ⚡ Summarization will trigger on next message\n")
 
 
-def test_json_has_the_numbers_and_the_summary(agentic: Any, tmp_path: Path) -> None:
+def test_json_has_numbers_and_summary(agentic: Any, tmp_path: Path) -> None:
     """What the screen shows, and exactly."""
     asyncio.run(summarize_near(history.JsonlStore(tmp_path / "work.jsonl")))
 
@@ -152,7 +152,7 @@ def test_a_focus_reaches_the_summarizer(agentic: Any, tmp_path: Path) -> None:
     assert "Summary that dwells: True." in agentic("diff", tmp_path / "coder.yaml").out
 
 
-def test_diff_prints_whole_messages_or_json_if_asked(agentic: Any, folder: Path) -> None:
+def test_diff_prints_whole_messages_or_json(agentic: Any, folder: Path) -> None:
     """Clipped for the eye, whole for whoever wants to know."""
     agentic("compact", folder)
 

@@ -9,7 +9,7 @@ from agentic import tokens
 TEXT = "The build is red: test_parser failed.\n"
 
 
-def test_each_file_and_all_of_them_are_counted(agentic: Any, tmp_path: Path) -> None:
+def test_each_file_and_total_are_counted(agentic: Any, tmp_path: Path) -> None:
     """The count first and the name after it, as wc(1) prints them."""
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text(TEXT)
@@ -48,7 +48,7 @@ def test_the_exactness_of_counts_is_told(agentic: Any, arguments: list[str], sai
     assert said in agentic("count", *arguments, stdin=TEXT.encode()).err
 
 
-def test_json_does_not_call_an_unnamed_model_exact(agentic: Any) -> None:
+def test_json_calls_no_unnamed_model_exact(agentic: Any) -> None:
     """Another model has another vocabulary."""
     unnamed = json.loads(agentic("count", "--json", stdin=b"text").out)
     unknown = json.loads(agentic("count", "--json", "-m", "acme-1", stdin=b"text").out)
@@ -56,7 +56,7 @@ def test_json_does_not_call_an_unnamed_model_exact(agentic: Any) -> None:
     assert (unnamed["exact"], unknown["known"]) == (False, False)
 
 
-def test_json_says_which_counter_and_how_exact(agentic: Any, tmp_path: Path) -> None:
+def test_json_names_counter_and_exactness(agentic: Any, tmp_path: Path) -> None:
     """One object with everything."""
     (tmp_path / "a.txt").write_text(TEXT)
 

@@ -28,7 +28,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "kept"
 
 
-def test_an_export_is_imported_into_another_kind(agentic: Any, place: Path) -> None:
+def test_export_is_imported_into_another_kind(agentic: Any, place: Path) -> None:
     """What was said, and the outputs that were kept."""
     exported = agentic("export", place)
     imported = agentic("import", "sqlite:all.db", "--session", "again", stdin=exported.raw)
@@ -43,7 +43,7 @@ def test_an_export_is_imported_into_another_kind(agentic: Any, place: Path) -> N
     assert asyncio.run(look()) == (SAID, "the whole output")
 
 
-def test_a_file_names_the_session_that_it_becomes(agentic: Any, place: Path) -> None:
+def test_file_names_the_session_it_becomes(agentic: Any, place: Path) -> None:
     """It is readable by its owner only, as sessions are."""
     agentic("export", place, "--output", "monday.jsonl")
 
@@ -68,7 +68,7 @@ def test_what_is_there_is_not_overwritten(agentic: Any, place: Path) -> None:
     assert "already exists" in to_session.err
 
 
-def test_an_export_that_fails_leaves_no_file(agentic: Any, place: Path) -> None:
+def test_failed_export_leaves_no_file(agentic: Any, place: Path) -> None:
     """Half a session would look like a whole one."""
     done = agentic("export", place, "-s", "gone", "-o", "gone.jsonl")
 

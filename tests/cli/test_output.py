@@ -44,7 +44,7 @@ def big(tmp_path: Path) -> Path:
 
 @UNBUFFERED
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_file_that_cannot_grow_is_an_error(
+def test_file_that_cannot_grow_is_error(
     tmp_path: Path, big: Path, command: tuple[str, ...], unbuffered: str
 ) -> None:
     """What a system call has not taken is not forgotten, buffered or not."""
@@ -144,7 +144,7 @@ def evil(tmp_path: Path) -> str:
         ("sessions", "kept", f"--{EVIL}"),
     ],
 )
-def test_text_from_outside_is_read_and_not_obeyed(
+def test_outside_text_is_read_not_obeyed(
     agentic: Any,
     evil: str,
     tmp_path: Path,

@@ -31,7 +31,7 @@ def _texts(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("message", ["leak", "0"])
-def test_a_message_is_redacted_by_id_or_position(agentic: Any, kept: Path, message: str) -> None:
+def test_id_or_position_names_redacted_message(agentic: Any, kept: Path, message: str) -> None:
     """What is not named stays: another message that says the same is another message."""
     done = agentic("redact", kept, message, "[gone]", "--yes")
 
@@ -39,9 +39,7 @@ def test_a_message_is_redacted_by_id_or_position(agentic: Any, kept: Path, messa
     assert _texts(kept) == ["[gone]", f"I use {SECRET} now."]
 
 
-def test_a_secret_from_a_file_is_removed_everywhere(
-    agentic: Any, kept: Path, tmp_path: Path
-) -> None:
+def test_secret_from_file_is_removed_everywhere(agentic: Any, kept: Path, tmp_path: Path) -> None:
     """No command line holds it, and the newline of an editor is no part of it."""
     (tmp_path / "key.txt").write_text(f"{SECRET}\n")
 
@@ -52,7 +50,7 @@ def test_a_secret_from_a_file_is_removed_everywhere(
     assert _texts(kept) == ["The key is [gone]", "[gone]"]
 
 
-def test_a_secret_can_come_from_a_pipe(agentic: Any, kept: Path) -> None:
+def test_secret_can_come_from_pipe(agentic: Any, kept: Path) -> None:
     """As from a password manager."""
     arguments = ["redact", kept, "1", "[gone]", "--secret-file", "-", "--yes"]
 
@@ -70,7 +68,7 @@ def test_nothing_is_removed_without_being_asked(agentic: Any, kept: Path) -> Non
 
 
 @pytest.mark.parametrize("message", ["nobody", "7"])
-def test_a_message_that_is_not_there_is_told(agentic: Any, kept: Path, message: str) -> None:
+def test_absent_message_is_told(agentic: Any, kept: Path, message: str) -> None:
     """In one sentence."""
     done = agentic("redact", kept, message, "[gone]", "--yes")
 

@@ -103,9 +103,7 @@ def test_several_transcripts_are_added_up(agentic: Agentic, session: Path, write
     assert "all 2 transcripts" in done.out
 
 
-def test_a_name_is_nothing_that_a_terminal_obeys(
-    agentic: Agentic, session: Path, tmp_path: Path
-) -> None:
+def test_terminal_obeys_no_name(agentic: Agentic, session: Path, tmp_path: Path) -> None:
     """The table shows a name without its control characters; JSON has them as escapes."""
     evil = session.rename(tmp_path / "a\x1b[2Jb\u202ec.jsonl")
 
@@ -154,7 +152,7 @@ def test_a_model_brings_its_window(agentic: Agentic, session: Path) -> None:
     assert json.loads(done.out)["window"] == 8192
 
 
-def test_a_folder_is_all_of_its_files(agentic: Agentic, session: Path) -> None:
+def test_folder_is_all_of_its_files(agentic: Agentic, session: Path) -> None:
     """What is no transcript is told, and passed over without a failure."""
     (session.parent / "index.json").write_text('{"files": 1}')
 
@@ -172,7 +170,7 @@ def test_stdin_is_a_transcript(agentic: Agentic, session: Path) -> None:
     assert "\nstdin (63 messages" in done.out
 
 
-def test_one_bad_file_does_not_stop_the_others(agentic: Agentic, session: Path) -> None:
+def test_bad_file_does_not_stop_others(agentic: Agentic, session: Path) -> None:
     """It is told with its line, the others are replayed, and the status says that one failed."""
     bad = session.with_name("bad.jsonl")
     bad.write_text('{"role": "user", "content": "a"}\n{"role": "boss"}\n')
@@ -215,7 +213,7 @@ def test_a_mistake_is_a_sentence(
     assert done.err.count("\n") == 1
 
 
-def test_an_agent_of_ones_own_is_a_policy(agentic: Agentic, session: Path) -> None:
+def test_own_agent_is_a_policy(agentic: Agentic, session: Path) -> None:
     """Its strategies and its budget, by its YAML file; no model is asked."""
     pytest.importorskip("yaml", reason="an agent's file needs PyYAML")
     agent = session.with_name("mender.yaml")
@@ -232,7 +230,7 @@ def test_an_agent_of_ones_own_is_a_policy(agentic: Agentic, session: Path) -> No
     assert mender["over"] == 0
 
 
-def test_progress_is_shown_to_a_terminal_alone(session: Path) -> None:
+def test_progress_shows_on_terminals_only(session: Path) -> None:
     """On stderr, if somebody looks at it; stdout stays clean."""
     main, other = pty.openpty()
     command = [sys.executable, "-m", "agentic", "replay", str(session), "-w", "4000", "--json"]
@@ -257,7 +255,7 @@ def test_progress_is_shown_to_a_terminal_alone(session: Path) -> None:
     ("written", "window"),
     [("16k", 16_000), ("1m", 1_000_000), ("128_000", 128_000), ("12,000", 12_000), ("1.5K", 1_500)],
 )
-def test_a_window_is_written_as_people_write_it(
+def test_window_is_written_as_people_do(
     agentic: Agentic, session: Path, written: str, window: int
 ) -> None:
     """With k for a thousand, m for a million, and digits in groups."""
@@ -267,7 +265,7 @@ def test_a_window_is_written_as_people_write_it(
     assert (told["window"], told["reserve"]) == (window, 500)
 
 
-def test_a_page_is_not_overwritten_by_accident(
+def test_page_is_not_overwritten_by_accident(
     agentic: Agentic, session: Path, tmp_path: Path
 ) -> None:
     """A file that exists stays as it is, unless told otherwise."""
@@ -325,7 +323,7 @@ def home(tmp_path: Path, talk: Talk, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_without_a_transcript_the_machines_are_listed(agentic: Agentic, home: Path) -> None:
+def test_no_transcript_lists_the_machines_own(agentic: Agentic, home: Path) -> None:
     """In a pipe nobody is asked: the list has whole paths, and stderr says what to pass."""
     done = agentic("replay")
 
@@ -369,7 +367,7 @@ def in_terminal(typed: list[str], *arguments: str, cwd: Path) -> str:
     return shown.decode()
 
 
-def test_in_a_terminal_the_sessions_are_asked_for(home: Path) -> None:
+def test_terminal_asks_for_the_sessions(home: Path) -> None:
     """And the window; a mistake is asked for again."""
     shown = in_terminal(["7", "2", "4k"], "-p", "none", cwd=home)
 
@@ -379,7 +377,7 @@ def test_in_a_terminal_the_sessions_are_asked_for(home: Path) -> None:
     assert "window 4,000" in shown
 
 
-def test_many_files_are_replayed_on_all_cores(home: Path, talk: Talk, tmp_path: Path) -> None:
+def test_many_files_use_all_cores(home: Path, talk: Talk, tmp_path: Path) -> None:
     """In the order of their names, with progress by file, and the same figures as alone."""
     lines = "".join(f"{json.dumps(to_plain(each))}\n" for each in talk(40, words=4_000))
     folder = tmp_path / "many"

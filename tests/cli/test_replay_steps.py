@@ -36,7 +36,7 @@ def session(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("spec", ["none", "keep_last:keep_recent=5", "digest", "tiers"])
-def test_every_message_that_is_sent_is_shown(
+def test_every_sent_message_is_shown(
     agentic: Any, spec: str, talk: Callable[..., list[Message]], write: Callable[..., Path]
 ) -> None:
     """Each request names as many as it sends, and as many as it leaves out."""
@@ -57,7 +57,7 @@ def test_every_message_that_is_sent_is_shown(
         assert before + sum(map(bool, labels)) == length
 
 
-def test_what_is_missing_stands_where_it_was(agentic: Any, session: Path) -> None:
+def test_missing_messages_stand_in_their_place(agentic: Any, session: Path) -> None:
     """The first request after a compaction has the summary, the gap and the newest messages."""
     done = agentic("replay", session, *STEP, "digest")
 
@@ -79,7 +79,7 @@ def test_a_misspelt_policy_is_corrected(agentic: Any, session: Path) -> None:
     assert done.err.endswith("got 'digst'; did you mean 'digest'?\n")
 
 
-def test_steps_are_no_page_and_no_json(agentic: Any, session: Path) -> None:
+def test_steps_exclude_page_and_json(agentic: Any, session: Path) -> None:
     """A combination that says two things is a sentence."""
     done = agentic("replay", session, *STEP, "digest", "--json")
 

@@ -39,7 +39,7 @@ def test_the_latest_session_is_listed_first(agentic: Any, kept: Path) -> None:
     ]
 
 
-def test_json_has_the_times_with_their_zone(agentic: Any, kept: Path) -> None:
+def test_json_times_have_their_zone(agentic: Any, kept: Path) -> None:
     """For programs."""
     said = json.loads(agentic("sessions", kept, "--json").out)
 
@@ -56,7 +56,7 @@ def test_a_title_is_for_people(agentic: Any, kept: Path) -> None:
     assert [line.endswith("  A red build") for line in listed] == [True]
 
 
-def test_a_session_is_deleted_when_that_is_meant(agentic: Any, kept: Path) -> None:
+def test_session_is_deleted_when_meant(agentic: Any, kept: Path) -> None:
     """Without a terminal to ask in, --yes says so."""
     refused = agentic("sessions", kept, "--delete", "monday")
     done = agentic("sessions", kept, "--delete", "monday", "--yes")
@@ -67,7 +67,7 @@ def test_a_session_is_deleted_when_that_is_meant(agentic: Any, kept: Path) -> No
     assert [path.name for path in kept.glob("*.jsonl")] == ["tuesday.jsonl"]
 
 
-def test_a_session_file_is_a_list_of_one(agentic: Any, kept: Path) -> None:
+def test_session_file_lists_one_session(agentic: Any, kept: Path) -> None:
     """The place is that file, whatever stands beside it."""
     lines = agentic("sessions", kept / "monday.jsonl").out.splitlines()
 

@@ -40,14 +40,14 @@ def test_it_prints_what_the_library_keeps(
     assert done.err == f"agentic: {wanted.notice(*given)}\n"
 
 
-def test_the_end_is_kept_unless_told_otherwise(agentic: Any) -> None:
+def test_end_is_kept_unless_told_otherwise(agentic: Any) -> None:
     """The verdict of a command stands last."""
     done = agentic("truncate", "-n", "2", stdin=b"one\ntwo\nthree\n")
 
     assert done.out == "two\nthree\n"
 
 
-def test_a_short_text_passes_unchanged_and_in_silence(agentic: Any) -> None:
+def test_short_text_passes_silently_unchanged(agentic: Any) -> None:
     """No notice, no newline that was not there."""
     done = agentic("truncate", stdin=b"one\ntwo")
 
@@ -98,7 +98,7 @@ def test_a_limit_of_nothing_prints_nothing(agentic: Any, mode: str, limit: str) 
     assert done.err == "agentic: Nothing is shown: the limit is 0, so nothing was read.\n"
 
 
-def test_a_limit_of_nothing_waits_for_nothing() -> None:
+def test_limit_of_nothing_never_waits() -> None:
     """The pipe may be endless."""
     said = json.loads(piped("yes", "--json", "-c", "0").stdout)
 
@@ -215,7 +215,7 @@ def test_memory_depends_on_the_limits_alone(tmp_path: Path, mode: str) -> None:
     assert len(done.stdout) <= 51_200
 
 
-def test_one_limit_applies_alone_in_the_shell(agentic: Any) -> None:
+def test_one_limit_applies_alone_in_shell(agentic: Any) -> None:
     """As in the library: whoever names bytes is not cut by lines."""
     long_lines = b"y" * 99 + b"\n"
 

@@ -31,9 +31,7 @@ class _Clerk:
     ("line", "asked"),
     [("", ["read_file"]), ("approve: ask", ["read_file"]), ("approve: never", [])],
 )
-def test_approver_is_asked_unless_the_file_says_never(
-    project: Path, line: str, asked: list[str]
-) -> None:
+def test_approver_is_asked_unless_file_forbids(project: Path, line: str, asked: list[str]) -> None:
     """By default, too: whoever passes an approver wants it to be asked. Recall changes nothing."""
     agent = _agent(project, f"store: {{kind: memory}}\ntools: [tools.py:read_file, recall]\n{line}")
     names = ("read_file", "recall")

@@ -48,7 +48,7 @@ def _talk(folder: Path, *arguments: str) -> Any:
 @pytest.mark.parametrize(
     "store", ["", pytest.param("store: {kind: sqlite}", marks=pytest.mark.long)]
 )
-def test_an_agent_from_yaml_is_resumed_by_another_process(project: Path, store: str) -> None:
+def test_yaml_agent_resumes_in_another_process(project: Path, store: str) -> None:
     """It remembers, its N triggers, nothing is lost, and what was cut off can be recalled."""
     (project / "helper.yaml").write_text(AGENT + store)
 

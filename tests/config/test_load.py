@@ -112,7 +112,7 @@ def test_bytes_may_have_a_unit(written: str, given: int | None) -> None:
 
 
 @pytest.mark.parametrize("written", ["no", "2024-01-01", "010", "1:30", "0x1F", "1__0", "=", "<<"])
-def test_what_looks_like_a_text_is_a_text(written: str) -> None:
+def test_what_looks_like_text_is_text(written: str) -> None:
     """None of the surprises of YAML 1.1: an editor reads the same."""
     assert config.loads(f"description: {written}").description == written
 
@@ -170,7 +170,7 @@ def test_unknown_agent_lists_the_known_ones(tmp_path: Path) -> None:
         config.find("long" * 100, tmp_path)
 
 
-def test_a_name_is_made_of_the_files(tmp_path: Path) -> None:
+def test_name_is_made_of_file_name(tmp_path: Path) -> None:
     """Whatever the file is called, its sessions have a folder."""
     path = tmp_path / "my agent.yaml"
     path.write_text("{}")

@@ -95,21 +95,21 @@ def _check(text: str) -> None:
 
 @FAST
 @given(mutated())
-def test_a_mutated_file_is_a_configuration_or_problems_with_lines(text: str) -> None:
+def test_mutated_file_loads_or_lists_problems(text: str) -> None:
     """Never another error, and every line is there."""
     _check(text)
 
 
 @FAST
 @given(damaged())
-def test_a_damaged_file_is_a_configuration_or_problems_with_lines(text: str) -> None:
+def test_damaged_file_loads_or_lists_problems(text: str) -> None:
     """However it is cut, and whatever stands in it."""
     _check(text)
 
 
 @FAST
 @given(st.text() | VALUES.map(yaml.safe_dump))
-def test_any_text_is_a_configuration_or_problems_with_lines(text: str) -> None:
+def test_any_text_loads_or_lists_problems(text: str) -> None:
     """A text that was never meant to be an agent."""
     _check(text)
 

@@ -107,7 +107,7 @@ def test_failed_import_is_tried_again(project: Path, source: str, said: str) -> 
     assert agent.limits().context_window == 200_000
 
 
-def test_tools_are_functions_tools_and_lists_of_them(project: Path) -> None:
+def test_tools_are_functions_tools_or_lists(project: Path) -> None:
     """Each becomes a tool; `recall` is the session's own."""
     agent = _agent(
         project, "store: {kind: memory}\ntools: [recall, tools.py:BOTH, tools.py:Now, json:loads]"
@@ -157,14 +157,14 @@ def test_unusable_tools_are_reported_together(project: Path) -> None:
     assert "a name that is not registered yet" in said[2]
 
 
-def test_an_agent_without_tools_has_no_executor(project: Path) -> None:
+def test_agent_without_tools_has_no_executor(project: Path) -> None:
     """A model that cannot call tools is sent none."""
     agent = _agent(project, "model: my_agent.py:Offline\nstore: {kind: memory}")
 
     assert agent.runner(agent.session()).executor is None
 
 
-def test_a_runner_has_what_the_file_says(project: Path) -> None:
+def test_runner_has_what_file_says(project: Path) -> None:
     """And any other decider in the place of the model."""
     agent = _agent(
         project,
@@ -219,7 +219,7 @@ def test_summary_takes_its_share_of_trigger(project: Path) -> None:
     assert digest.max_tokens == 1_000
 
 
-def test_a_decider_that_is_named_for_it_summarizes(project: Path) -> None:
+def test_named_decider_writes_the_summary(project: Path) -> None:
     """Its answer stands over the digest; it is asked for nothing until then."""
     agent = _agent(project, "context: {summary_model: my_agent.py:Offline}")
 
@@ -228,7 +228,7 @@ def test_a_decider_that_is_named_for_it_summarizes(project: Path) -> None:
     assert text.startswith("ok\n\n# Digest of the conversation so far")
 
 
-def test_the_usage_of_a_summary_model_is_reported(project: Path) -> None:
+def test_summary_models_usage_is_reported(project: Path) -> None:
     """What the decider that summarizes says it used."""
     with (project / "my_agent.py").open("a") as file:
         file.write(
@@ -265,9 +265,7 @@ def test_digest_replaces_a_failing_model(
     assert "ANTHROPIC_API_KEY" in caplog.text
 
 
-def test_a_summary_that_was_cut_off_is_none(
-    project: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_cut_off_summary_is_none(project: Path, caplog: pytest.LogCaptureFixture) -> None:
     """What a model did not finish is not kept as if it had."""
     (project / "short.py").write_text(
         "from agentic import loop\n"
@@ -282,7 +280,7 @@ def test_a_summary_that_was_cut_off_is_none(
 
 
 @pytest.mark.parametrize("window", [1_500, 4_000, 8_192, 200_000])
-def test_a_summary_leaves_room_in_its_window(project: Path, window: int) -> None:
+def test_summary_leaves_room_in_its_window(project: Path, window: int) -> None:
     """Its share is that of the session, whatever the conversation."""
     agent = _agent(
         project,
@@ -377,7 +375,7 @@ def test_sessions_in_memory_cannot_be_listed(project: Path) -> None:
         agent.sessions()
 
 
-def test_sessions_in_an_unknown_home_cannot_be_opened(project: Path) -> None:
+def test_unknown_home_opens_no_sessions(project: Path) -> None:
     """The line of the path is named."""
     agent = _agent(project, "\nstore: {path: ~nobody-here/sessions}")
 
@@ -394,7 +392,7 @@ def test_unnamed_session_has_a_new_id(project: Path) -> None:
         agent.session("../up")
 
 
-def test_a_window_that_is_guessed_is_told(project: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_guessed_window_is_told(project: Path, caplog: pytest.LogCaptureFixture) -> None:
     """8,192 tokens are few, and a line mends it."""
     _agent(project, "model: openai_chat:my-own\nstore: {kind: memory}").session()
 
@@ -443,7 +441,7 @@ def test_a_file_is_imported_once(project: Path) -> None:
     assert asyncio.run(call()) == "1"
 
 
-def test_a_server_is_reached_by_its_dsn() -> None:
+def test_server_is_reached_by_dsn() -> None:
     """Nothing is asked of it yet."""
     agent = config.loads("store: {kind: postgres, dsn: 'postgresql:///nowhere'}")
 
@@ -451,7 +449,7 @@ def test_a_server_is_reached_by_its_dsn() -> None:
     assert isinstance(agent.session("s1").store, history.Archive)
 
 
-def test_a_driver_that_is_not_installed_is_named() -> None:
+def test_uninstalled_driver_is_named() -> None:
     """The room of the store says how to install it."""
     program = (
         "import sys; sys.modules['psycopg'] = None\n"
@@ -468,14 +466,14 @@ def test_a_driver_that_is_not_installed_is_named() -> None:
     assert "agentic-weave[postgres]" in done.stdout, done.stderr
 
 
-def test_a_part_for_a_loop_is_a_runner(project: Path) -> None:
+def test_part_for_loop_is_a_runner(project: Path) -> None:
     """Nothing of the configuration is needed to go on with it."""
     agent = _agent(project, "model: my_agent.py:Offline\nstore: {kind: memory}")
 
     assert isinstance(agent.runner(agent.session()), loop.Runner)
 
 
-def test_a_missing_model_is_told_with_an_example(project: Path) -> None:
+def test_missing_model_is_told_with_example(project: Path) -> None:
     """As a line that could be written, and one full stop."""
     assert _problem(project, "{}").endswith(
         "add model: anthropic:claude-sonnet-4-5, or pass a decider to runner()"

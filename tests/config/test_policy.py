@@ -14,7 +14,7 @@ from agentic.providers import anthropic
 _OLLAMA = "model: ollama:qwen3\ncontext_window: 32768\n"
 
 
-def test_each_knob_has_its_place_in_the_policy() -> None:
+def test_each_knob_has_its_policy_place() -> None:
     """Row for row of the table of names."""
     agent = config.loads(
         "context_window: 100000\n"
@@ -30,7 +30,7 @@ def test_each_knob_has_its_place_in_the_policy() -> None:
     )
 
 
-def test_the_window_is_the_models_by_its_name() -> None:
+def test_models_name_decides_the_window() -> None:
     """Written, it is what is written; of a model nobody knows, the smallest in use."""
     windows = [
         config.loads(text).limits().context_window
@@ -46,7 +46,7 @@ def test_the_window_is_the_models_by_its_name() -> None:
     assert windows == [128_000, 131_072, 5_000, 8_192, 8_192]
 
 
-def test_a_decider_of_ones_own_tells_its_window(project: Path) -> None:
+def test_own_decider_tells_its_window(project: Path) -> None:
     """One that does not is assumed to be small."""
     windows = [
         config.loads(f"model: my_agent.py:{name}", folder=project).policy().context_window
@@ -103,14 +103,14 @@ def test_numbers_that_nobody_wrote_give_way(
         ("model: my_agent.py:Offline", 4_096),
     ],
 )
-def test_the_reserve_has_room_for_the_reply(text: str, reserve: int, project: Path) -> None:
+def test_reserve_has_room_for_the_reply(text: str, reserve: int, project: Path) -> None:
     """As long as the request asks for it to be, but half the window at most."""
     agent = config.loads(text, folder=project)
     assert agent.policy().reserve_tokens == reserve
 
 
 @pytest.mark.parametrize("name", sorted(limits.CONTEXT_LIMITS))
-def test_every_model_has_a_policy_that_fits(name: str) -> None:
+def test_every_model_gets_a_fitting_policy(name: str) -> None:
     """Also one whose longest reply is as long as its window."""
     agent = config.loads(f"model: anthropic:{name}")
 
@@ -118,7 +118,7 @@ def test_every_model_has_a_policy_that_fits(name: str) -> None:
     assert agent.policy().available_tokens + asked <= agent.limits().context_window
 
 
-def test_a_k_over_a_small_window_leaves_the_trigger_to_the_window() -> None:
+def test_small_window_triggers_before_large_k() -> None:
     """K is 128,000 and never reached: what the window has beside its reserve is."""
     policy = config.loads("context_window: 8192").policy()
 
@@ -132,7 +132,7 @@ def test_a_k_over_a_small_window_leaves_the_trigger_to_the_window() -> None:
     recent=st.none() | st.integers(1, 200),
     reserve=st.none() | st.integers(0, 300_000),
 )
-def test_whatever_is_written_is_a_policy_or_a_problem_of_what_is_written(
+def test_any_settings_give_policy_or_problems(
     window: int, most: int | None, recent: int | None, reserve: int | None
 ) -> None:
     """The window, N, the recent messages and the reserve, in any combination."""
@@ -158,7 +158,7 @@ def test_whatever_is_written_is_a_policy_or_a_problem_of_what_is_written(
         assert policy.reserve_tokens == reserve or reserve is None
 
 
-def test_a_window_that_only_the_decider_knows_still_names_the_line(project: Path) -> None:
+def test_deciders_window_contradiction_names_the_line(project: Path) -> None:
     """The contradiction is found when the part is made, and told as any other."""
     path = project / "small.yaml"
     path.write_text("model: my_agent.py:Offline\ncontext:\n  response_reserve: 200000\n")
@@ -169,7 +169,7 @@ def test_a_window_that_only_the_decider_knows_still_names_the_line(project: Path
     assert str(caught.value).startswith(f"{path}:3: context.response_reserve must be less than")
 
 
-def test_numbers_in_python_are_checked_by_the_same_rules() -> None:
+def test_python_numbers_follow_the_same_rules() -> None:
     """A record is made by hand, or it is read."""
     with pytest.raises(ConfigError, match="a whole number >= 2"):
         config.ContextSettings(max_messages_before_summary=1)

@@ -383,7 +383,7 @@ def test_unreadable_document_is_one_problem(text: str, line: int, said: str) -> 
     assert time.perf_counter() - started < 2
 
 
-def test_missing_functions_are_told_with_other_mistakes(tmp_path: Path) -> None:
+def test_missing_functions_join_other_mistakes(tmp_path: Path) -> None:
     """Without running the file: what only running it can tell is left to its import."""
     (tmp_path / "tools.py").write_text("import json as js\nread = 1\nraise SystemExit\n")
     (tmp_path / "any.py").write_text("from tools import *\n")
@@ -488,7 +488,7 @@ def test_problems_name_the_first_one() -> None:
         assert again.args == error.args
 
 
-def test_a_secret_from_the_environment_is_never_shown() -> None:
+def test_secret_from_environment_is_never_shown() -> None:
     """Neither in a problem nor in the repr of a configuration."""
     secret = {"DSN": "postgresql://user:secret@localhost/x"}
     agent = config.loads("store: {kind: postgres, dsn: '${DSN}'}", environ=secret)
@@ -521,7 +521,7 @@ def test_unreadable_file_is_a_problem(tmp_path: Path, content: bytes, said: str)
     assert said in str(caught.value)
 
 
-def test_what_is_no_file_is_told_as_well(tmp_path: Path) -> None:
+def test_non_file_is_told_as_well(tmp_path: Path) -> None:
     """Missing, a folder, a device that never ends, or a file that cannot be read."""
     for path, said in [
         (Path("/proc/self/mem"), ": cannot be read: "),
@@ -564,7 +564,7 @@ def test_text_at_the_limit_is_fast(tmp_path: Path) -> None:
     assert time.perf_counter() - started < 20
 
 
-def test_no_problem_ends_in_two_full_stops() -> None:
+def test_no_problem_ends_in_two_stops() -> None:
     """Also where the remedy is a sentence of somebody else."""
     problem = config.Problem("quick.yaml", 1, "model", "3", "a model", "Call somebody.")
 

@@ -59,7 +59,7 @@ def test_k_tokens_trigger_a_summary(tmp_path: Path) -> None:
     assert "/ 5,000 (" in render_context(status)
 
 
-def test_two_agents_of_one_folder_have_two_thresholds(tmp_path: Path) -> None:
+def test_two_agents_keep_their_own_thresholds(tmp_path: Path) -> None:
     """Each is shown with its own."""
     (tmp_path / "agents").mkdir()
     for name, most, tokens in [("quick", 15, 32_000), ("researcher", 50, 180_000)]:
@@ -80,7 +80,7 @@ def test_two_agents_of_one_folder_have_two_thresholds(tmp_path: Path) -> None:
     assert "/ 180,000 (" in screens[1]
 
 
-def test_without_auto_summarize_a_summary_is_made_on_demand_only(tmp_path: Path) -> None:
+def test_auto_summarize_off_waits_for_demand(tmp_path: Path) -> None:
     """N is passed and nothing happens, until somebody asks."""
     agent = config.loads(
         "context_window: 200000\ncontext: {auto_summarize: false, max_messages_before_summary: 10}",
@@ -101,9 +101,7 @@ def test_without_auto_summarize_a_summary_is_made_on_demand_only(tmp_path: Path)
 
 
 @pytest.mark.parametrize("text", ["{}", "context_window: 8192"])
-def test_defaults_over_a_small_window_keep_every_request_within_it(
-    tmp_path: Path, text: str
-) -> None:
+def test_defaults_keep_requests_within_small_window(tmp_path: Path, text: str) -> None:
     """The window triggers long before K, and nothing that is sent is larger."""
     agent = config.loads(text, folder=tmp_path)
 
@@ -113,7 +111,7 @@ def test_defaults_over_a_small_window_keep_every_request_within_it(
     assert len(full) == 40
 
 
-def test_a_summary_model_that_fails_leaves_the_conversation_whole(
+def test_conversation_survives_failing_summary_model(
     tmp_path: Path, write_decider: Callable[[str], None]
 ) -> None:
     """The digest takes its place, and everything is in the archive."""

@@ -95,18 +95,18 @@ def test_the_schema_is_one() -> None:
 
 
 @pytest.mark.parametrize("text", VALID)
-def test_what_is_valid_is_accepted_by_both(text: str) -> None:
+def test_both_accept_what_is_valid(text: str) -> None:
     """By the schema and by load."""
     assert (_accepted_by_schema(text), _accepted_by_load(text)) == (True, True)
 
 
 @pytest.mark.parametrize("text", INVALID)
-def test_what_is_invalid_is_refused_by_both(text: str) -> None:
+def test_both_refuse_what_is_invalid(text: str) -> None:
     """An editor underlines what load refuses."""
     assert (_accepted_by_schema(text), _accepted_by_load(text)) == (False, False)
 
 
-def test_every_key_has_a_description_and_its_default() -> None:
+def test_every_key_is_described_with_default() -> None:
     """An editor shows them beside the key; they are the records' own."""
     properties = config.schema()["properties"]
 

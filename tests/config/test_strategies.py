@@ -10,7 +10,7 @@ BY_THE_AGENT = {"counter", "recall", "digest"}
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_every_argument_is_declared_as_the_strategy_has_it(name: str) -> None:
+def test_declared_arguments_match_the_strategy(name: str) -> None:
     """With the same default, so that an editor shows what happens if the argument is left out."""
     kind = STRATEGIES[name]
     taken = {field.name: field for field in attrs.fields(kind.make) if field.init}

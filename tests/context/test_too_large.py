@@ -81,13 +81,13 @@ def is_sound(messages: Sequence[Message]) -> bool:
 
 
 @EVERY
-def test_every_case_is_larger_than_the_window(case: str) -> None:
+def test_every_case_exceeds_the_window(case: str) -> None:
     """Otherwise there would be nothing to see here."""
     assert count_tokens(CASES[case], COUNTER) > 2 * WINDOW
 
 
 @EVERY
-def test_the_manager_fits_it_or_says_what_is_too_large(case: str) -> None:
+def test_manager_fits_it_or_explains(case: str) -> None:
     """What can go does; what is left is within the budget, or named."""
     done = compact(CASES[case])
 
@@ -99,7 +99,7 @@ def test_the_manager_fits_it_or_says_what_is_too_large(case: str) -> None:
 
 
 @EVERY
-def test_the_manager_leaves_alone_what_it_cannot_help(case: str) -> None:
+def test_manager_leaves_the_hopeless_alone(case: str) -> None:
     """Where the policy keeps all of it, the same list comes back with an error that says so."""
     done = compact(CASES[case])
 
@@ -111,7 +111,7 @@ def test_the_manager_leaves_alone_what_it_cannot_help(case: str) -> None:
 
 
 @EVERY
-def test_fit_context_window_fits_it_or_says_what_is_too_large(case: str) -> None:
+def test_fit_context_window_fits_or_explains(case: str) -> None:
     """The minimum is kept though it is over: the prompt, the task, what is pinned, the newest."""
     fit = FitContextWindow(WINDOW, COUNTER).fit(CASES[case])
 
@@ -122,7 +122,7 @@ def test_fit_context_window_fits_it_or_says_what_is_too_large(case: str) -> None
 
 
 @EVERY
-def test_clear_tool_outputs_says_what_it_could_not_clear(case: str) -> None:
+def test_clear_tool_outputs_tells_what_remains(case: str) -> None:
     """Every message is still there."""
     fit = ClearToolOutputs(WINDOW, COUNTER).fit(CASES[case])
 
@@ -132,7 +132,7 @@ def test_clear_tool_outputs_says_what_it_could_not_clear(case: str) -> None:
 
 
 @EVERY
-def test_truncate_messages_cuts_by_number_and_promises_no_size(case: str) -> None:
+def test_truncate_messages_promises_no_size(case: str) -> None:
     """The prompt and at most ten; `estimate_tokens` says how large that is."""
     kept = truncate_messages(CASES[case])
 
@@ -143,7 +143,7 @@ def test_truncate_messages_cuts_by_number_and_promises_no_size(case: str) -> Non
     )
 
 
-def test_a_single_result_is_truncated_and_says_so() -> None:
+def test_single_truncated_result_says_so() -> None:
     """The strategy before the one that drops: then all of it fits."""
     view = TruncateToolOutputs(4_000).compact(CASES["one tool result"])
     fit = FitContextWindow(WINDOW, COUNTER).fit(view)
@@ -184,7 +184,7 @@ def run(provider: Provider, request: loop.Request | str, **options: Any) -> loop
 
 
 @pytest.mark.parametrize("case", ["a turn", "10,000 tiny messages", "only media"])
-def test_the_runner_serves_what_can_be_made_to_fit(case: str) -> None:
+def test_runner_serves_what_can_fit(case: str) -> None:
     """It compacts before the first request: none is refused."""
     provider = Provider()
     past = [message for message in CASES[case] if message.role != "system"]
@@ -201,7 +201,7 @@ def test_the_runner_serves_what_can_be_made_to_fit(case: str) -> None:
     [("word " * 4_000, "Be brief."), ("Go.", "rule " * 4_000)],
     ids=["the request", "the system prompt"],
 )
-def test_the_runner_tells_what_no_cut_can_mend(request_: str, system_prompt: str) -> None:
+def test_runner_tells_what_cannot_be_mended(request_: str, system_prompt: str) -> None:
     """The provider's refusal, with both sizes; the same request is not sent twice."""
     provider = Provider()
 
@@ -214,7 +214,7 @@ def test_the_runner_tells_what_no_cut_can_mend(request_: str, system_prompt: str
 CALL = loop.Decision("", [ToolCall("c1", "read")])
 
 
-def test_the_runner_truncates_a_single_result_if_it_is_told_to() -> None:
+def test_runner_truncates_single_result_when_told() -> None:
     """Its notice says what is missing, and the request goes through."""
     result = run(Provider(CALL), "Go.", truncation=truncate.Options(max_bytes=4_000))
 
@@ -222,7 +222,7 @@ def test_the_runner_truncates_a_single_result_if_it_is_told_to() -> None:
     assert "lines are missing" in result.tool_results[0].notice
 
 
-def test_the_runner_without_truncation_sends_such_a_result_in_part() -> None:
+def test_runner_without_truncation_sends_a_part() -> None:
     """The history has the whole of it; what is sent says how much is missing."""
     provider, store = Provider(CALL), history.MemoryStore()
 
@@ -233,7 +233,7 @@ def test_the_runner_without_truncation_sends_such_a_result_in_part() -> None:
     assert asyncio.run(store.full())[2].tool_results[0].notice == ""
 
 
-def test_many_results_of_one_turn_share_a_limit() -> None:
+def test_one_turns_results_share_a_limit() -> None:
     """F7: parallel outputs that each fit do not overflow together."""
     calls = [ToolCall(f"c{n}", "read") for n in range(12)]
 

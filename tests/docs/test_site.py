@@ -29,7 +29,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build / "site"
 
 
-def test_every_page_of_the_docs_is_on_the_site(site: Path) -> None:
+def test_site_has_every_docs_page(site: Path) -> None:
     """No page is forgotten, whether the navigation names it or not."""
     pages = {path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md")}
 
@@ -38,7 +38,7 @@ def test_every_page_of_the_docs_is_on_the_site(site: Path) -> None:
     assert pages - built == set()
 
 
-def test_every_how_to_is_in_the_index(site: Path) -> None:
+def test_index_has_every_how_to(site: Path) -> None:
     """What the index of the docs does not name is not found by anybody."""
     menu = (site / "index.html").read_text(encoding="utf-8")
 
@@ -50,7 +50,7 @@ def test_every_how_to_is_in_the_index(site: Path) -> None:
     assert missing == []
 
 
-def test_the_reference_shows_every_room_and_its_names(site: Path) -> None:
+def test_reference_shows_every_rooms_names(site: Path) -> None:
     """A room has a page, and a public name a heading on it."""
     assert {f"{room}.html" for room in dir(agentic) if room != "__version__"} <= {
         path.name for path in (site / "reference").iterdir()

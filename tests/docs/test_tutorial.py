@@ -61,7 +61,7 @@ def _missing(shown: list[str], output: str) -> list[str]:
     return missing
 
 
-def test_every_screen_shows_what_the_page_says(tmp_path: Path) -> None:
+def test_screens_show_what_pages_say(tmp_path: Path) -> None:
     """The files, the commands, what is typed and what is answered: all as on the page."""
     assert _written(tmp_path) == ["tools.py", "offline.py", "clerk.yaml"]
     screens = SCREENS.findall(PAGE.read_text(encoding="utf-8"))[1:]  # the first one installs
@@ -75,7 +75,7 @@ def test_every_screen_shows_what_the_page_says(tmp_path: Path) -> None:
         assert _missing(shown, seconds) == [], output
 
 
-def test_the_model_of_the_last_step_is_one_that_is_known(tmp_path: Path) -> None:
+def test_last_steps_model_is_known(tmp_path: Path) -> None:
     """The line that takes the place of the first one is accepted: its client is what may fail."""
     pytest.importorskip("yaml")
     from agentic import config  # noqa: PLC0415  needs the extra

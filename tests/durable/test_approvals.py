@@ -173,7 +173,7 @@ def test_intent_waits_for_the_answer(engine: Callable[..., Any]) -> None:
     assert asyncio.run(answer()).output == "charge c1"
 
 
-def test_approval_cannot_be_dropped_on_the_way(engine: Callable[..., Any]) -> None:
+def test_approval_cannot_be_dropped_midway(engine: Callable[..., Any]) -> None:
     """A run that was started with approvals does not go on without them."""
     whole = engine()
     _run(whole.attempt(), Desk([0]))

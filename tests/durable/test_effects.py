@@ -140,7 +140,7 @@ def test_undisturbed_run_loses_nothing(engine: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_kill_between_intent_and_record_loses_one(engine: Callable[..., Any], late: bool) -> None:
+def test_kill_after_intent_loses_one(engine: Callable[..., Any], late: bool) -> None:
     """The tool is not run again, whether or not it took effect."""
     world = World()
 
@@ -172,7 +172,7 @@ def test_two_processes_charge_once(engine: Callable[..., Any]) -> None:
     assert len(set(world.charges)) == len(world.charges) == 4
 
 
-def test_unmarked_run_of_an_older_version_replays(engine: Callable[..., Any]) -> None:
+def test_older_unmarked_run_still_replays(engine: Callable[..., Any]) -> None:
     """Its log has no intents: a tool that is marked since then runs as it was begun."""
     old, world = engine(), World()
     _run(old, world)
@@ -188,7 +188,7 @@ def test_unmarked_run_of_an_older_version_replays(engine: Callable[..., Any]) ->
     assert len(again.tool_results) == 8
 
 
-def test_engine_that_repeats_a_step_charges_once(engine: Callable[..., Any]) -> None:
+def test_repeated_engine_step_charges_once(engine: Callable[..., Any]) -> None:
     """An engine may call the work again in the same process, if its own record failed."""
     world, inner = World(), engine().attempt()
 

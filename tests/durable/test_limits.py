@@ -116,7 +116,7 @@ def test_waiting_for_a_person_is_free(engine: Callable[..., Any]) -> None:
     assert result.limit == RunLimit.TURNS
 
 
-def test_run_within_a_call_has_its_own_clock(engine: Callable[..., Any]) -> None:
+def test_run_within_call_has_own_clock(engine: Callable[..., Any]) -> None:
     """A tool that runs an agent is one step, so the limit of that agent is kept in it."""
 
     class Agent(Tools):

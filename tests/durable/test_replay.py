@@ -90,7 +90,7 @@ def _undated(result: Result) -> list[Message]:
 
 
 @given(dies_at=st.integers(0, 20), before_work=st.booleans())
-def test_killed_run_ends_like_an_undisturbed_one(
+def test_killed_run_ends_like_undisturbed_one(
     engine: Callable[..., Any], dies_at: int, before_work: bool
 ) -> None:
     """Before a step's work, and between its work and its record."""
@@ -142,7 +142,7 @@ def test_large_output_is_kept_by_reference(engine: Callable[..., Any]) -> None:
     assert all("a line of text" not in record for record in whole.log.values())
 
 
-def test_output_with_half_a_character_is_recorded(engine: Callable[..., Any]) -> None:
+def test_output_with_half_character_is_recorded(engine: Callable[..., Any]) -> None:
     """A tool may cut its text within a surrogate pair: its size is known all the same."""
 
     class Cutting(Files):

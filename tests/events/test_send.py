@@ -36,7 +36,7 @@ def _send(signal: Signal, sender: object = "sender") -> list[str]:
     return built
 
 
-def test_a_receiver_gets_the_sender_and_the_record() -> None:
+def test_receiver_gets_sender_and_record() -> None:
     """One keyword, `event`."""
     recorder = _Recorder()
 
@@ -71,12 +71,12 @@ def test_one_record_is_built_for_all() -> None:
     assert recorders[0].heard[0][1] is recorders[1].heard[0][1]
 
 
-def test_no_record_is_built_where_nobody_listens() -> None:
+def test_without_listeners_no_record_is_built() -> None:
     """A signal without receivers costs a look."""
     assert _send(Signal()) == []
 
 
-def test_no_record_is_built_for_those_who_listen_to_another_sender() -> None:
+def test_other_senders_listeners_build_no_record() -> None:
     """A receiver of one Runner hears nothing of the others."""
     signal, recorder = Signal(), _Recorder()
     signal.connect(recorder, sender="mine", weak=False)
@@ -86,7 +86,7 @@ def test_no_record_is_built_for_those_who_listen_to_another_sender() -> None:
     assert [sender for sender, _ in recorder.heard] == ["mine"]
 
 
-def test_no_record_is_built_after_the_last_has_gone() -> None:
+def test_no_record_after_last_receiver_left() -> None:
     """Not even for a sender that somebody listened to once."""
     signal, recorder, other = Signal(), _Recorder(), _Recorder()
     signal.connect(other, sender="theirs", weak=False)
@@ -123,7 +123,7 @@ def test_a_muted_signal_is_silent() -> None:
     assert len(recorder.heard) == 1
 
 
-def test_a_receiver_that_disconnects_while_another_is_awaited_hears_nothing() -> None:
+def test_receiver_disconnected_meanwhile_hears_nothing() -> None:
     """What was disconnected is not called any more, whatever the order."""
     signal, heard = Signal(), []
 
@@ -143,7 +143,7 @@ def test_a_receiver_that_disconnects_while_another_is_awaited_hears_nothing() ->
 
 
 @pytest.mark.parametrize("error", [ValueError("broken"), AssertionError("broken")])
-def test_a_receiver_that_raises_is_logged_and_harms_no_other(
+def test_raising_receiver_is_logged_and_harmless(
     error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Plain or async, before the others or after them."""
@@ -167,7 +167,7 @@ def test_a_receiver_that_raises_is_logged_and_harms_no_other(
     assert all(record.exc_info and record.exc_info[1] is error for record in caplog.records)
 
 
-def test_a_receiver_of_the_wrong_shape_is_logged_and_harms_nothing(
+def test_misshapen_receiver_is_logged_and_harmless(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """A callable that does not take `event` is a broken receiver like any other."""
@@ -236,7 +236,7 @@ def test_the_end_of_the_process_passes(error: type[BaseException]) -> None:
         sending.send(None)
 
 
-def test_a_receiver_that_is_cancelled_from_within_harms_nobody(
+def test_receiver_cancelled_from_within_harms_nobody(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Only a cancellation of the sender itself passes."""
@@ -285,7 +285,7 @@ def test_sync_sender_survives_a_cancelled_receiver(caplog: pytest.LogCaptureFixt
     assert caplog.text.count("a receiver of Event raised; the run goes on") == 4
 
 
-def test_work_of_a_sync_sender_can_be_cancelled() -> None:
+def test_sync_senders_work_can_be_cancelled() -> None:
     """The end of the loop stops a receiver that waits, and the others finish."""
     heard: list[str] = []
 

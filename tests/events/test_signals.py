@@ -16,7 +16,7 @@ RECORDS = {
 }
 
 
-def test_every_signal_has_its_record_and_the_other_way_round() -> None:
+def test_signals_and_records_come_in_pairs() -> None:
     """The record is named after the signal."""
     assert {_camel(name) for name in events.signals} == set(RECORDS)
 
@@ -30,14 +30,14 @@ def test_every_signal_and_record_is_public() -> None:
     assert {*events.signals, "Event", "current_call", "signals"} == set(events.__all__)
 
 
-def test_a_signal_says_what_its_record_says() -> None:
+def test_signal_says_what_its_record_says() -> None:
     """One docstring for both."""
     for name, signal in events.signals.items():
         assert signal.__doc__ == RECORDS[_camel(name)].__doc__
 
 
 @pytest.mark.parametrize("record", RECORDS.values())
-def test_every_record_carries_the_run_id_and_nothing_by_position(record: type[Event]) -> None:
+def test_records_carry_run_id_keywords_only(record: type[Event]) -> None:
     """So that a log can tell runs apart, and no field is mistaken for another."""
     fields = attrs.fields_dict(record)
 
@@ -53,7 +53,7 @@ def test_a_record_is_frozen() -> None:
         event.delta = "no"  # type: ignore[misc]
 
 
-def test_the_signals_are_those_that_the_design_names() -> None:
+def test_signals_are_those_of_the_design() -> None:
     """Neither more nor fewer."""
     named = """agent_start agent_end turn_start turn_end message_start message_update message_end
     tool_execution_start tool_execution_end context_compaction_start context_compaction_end

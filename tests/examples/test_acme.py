@@ -27,7 +27,7 @@ def test_the_example_passes_its_own_tests() -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_the_page_quotes_the_example_word_for_word() -> None:
+def test_page_quotes_the_example_verbatim() -> None:
     """A definition that stands on both is the same on both, so that neither grows old."""
     page = (ROOT / "docs" / "how-to" / "write-an-adapter.md").read_text()
     example = (EXAMPLE / "acme.py").read_text()

@@ -62,7 +62,7 @@ def reviewed(
     return done.stdout, *asyncio.run(read_session(folder / "s.jsonl"))
 
 
-def test_it_is_one_file_of_at_most_200_lines() -> None:
+def test_it_is_at_most_200_lines() -> None:
     """A reader gets through it in ten minutes."""
     files = [path for path in EXAMPLE.iterdir() if path.suffix == ".py"]
 
@@ -85,7 +85,7 @@ def test_every_finding_is_in_the_report(
     ]
 
 
-def test_the_history_ends_shorter_than_what_was_said(
+def test_history_ends_shorter_than_the_talk(
     reviewed: tuple[str, list[Message], list[Message]],
 ) -> None:
     """One request, more than two hundred messages, several compactions."""
@@ -98,7 +98,7 @@ def test_the_history_ends_shorter_than_what_was_said(
     assert summaries[0].generation >= 5
 
 
-def test_the_report_says_what_the_summaries_kept(
+def test_report_says_what_summaries_kept(
     reviewed: tuple[str, list[Message], list[Message]],
 ) -> None:
     """All but the newest findings were out of sight when the report was made."""
@@ -153,9 +153,7 @@ def test_by_default_it_reviews_this_package() -> None:
         (["--model", "gemini:gemini-2.5-pro"], "API key"),
     ],
 )
-def test_a_users_mistake_is_a_sentence_and_no_traceback(
-    tmp_path: Path, arguments: list[str], told: str
-) -> None:
+def test_users_mistake_is_one_sentence(tmp_path: Path, arguments: list[str], told: str) -> None:
     """The last line says what was wrong, and the exit status is not 0."""
     (tmp_path / "a.py").write_text("pass\n")
 

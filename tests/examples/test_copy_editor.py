@@ -61,7 +61,7 @@ def spellings_in(book: Path) -> list[set[str]]:
     return [{form for form in forms if re.search(rf"\b{form}\b", text)} for forms in SPELLINGS]
 
 
-def test_it_is_one_file_of_at_most_230_lines() -> None:
+def test_it_is_at_most_230_lines() -> None:
     """A reader gets through it in ten minutes."""
     files = [path for path in EXAMPLE.iterdir() if path.suffix == ".py"]
 
@@ -69,7 +69,7 @@ def test_it_is_one_file_of_at_most_230_lines() -> None:
     assert len(files[0].read_text().splitlines()) <= 230
 
 
-def test_every_word_is_spelled_in_one_way(
+def test_every_word_has_one_spelling(
     edited: tuple[str, Path, list[Message], list[Message]],
 ) -> None:
     """Twenty chapters on, the decisions of the first still hold: no word was decided twice."""
@@ -94,7 +94,7 @@ def test_the_decisions_stand_in_the_summary(
     assert not any("this book writes" in text for text in later)
 
 
-def test_the_history_ends_shorter_than_what_was_said(
+def test_history_ends_shorter_than_the_talk(
     edited: tuple[str, Path, list[Message], list[Message]],
 ) -> None:
     """More than a hundred messages, several compactions, and a quarter of them at most is left."""
@@ -127,7 +127,7 @@ def test_no_chain_is_broken(edited: tuple[str, Path, list[Message], list[Message
         assert not any(found.orphaned or found.open_calls for found in split_rounds(messages))
 
 
-def test_it_edits_the_files_of_a_folder_that_is_named(tmp_path: Path) -> None:
+def test_it_edits_files_of_named_folder(tmp_path: Path) -> None:
     """In place, and nothing else in it."""
     (tmp_path / "a.txt").write_text("The grey sea.\n")
     (tmp_path / "b.txt").write_text("The gray sky, the gray sea.\n")
@@ -149,9 +149,7 @@ def test_it_edits_the_files_of_a_folder_that_is_named(tmp_path: Path) -> None:
         (["--session", "/"], "Is a directory"),
     ],
 )
-def test_a_users_mistake_is_a_sentence_and_no_traceback(
-    tmp_path: Path, arguments: list[str], told: str
-) -> None:
+def test_users_mistake_is_one_sentence(tmp_path: Path, arguments: list[str], told: str) -> None:
     """The last line says what was wrong, and the exit status is not 0."""
     (tmp_path / "a.txt").write_text("The grey sea.\n")
 

@@ -38,7 +38,7 @@ def mono_like(
     )
 
 
-def test_it_is_one_file_of_at_most_250_lines() -> None:
+def test_it_is_at_most_250_lines() -> None:
     """A reader gets through it in ten minutes."""
     files = [path for path in EXAMPLE.iterdir() if path.suffix == ".py"]
 
@@ -59,7 +59,7 @@ def test_it_writes_edits_reads_and_runs(tmp_path: Path) -> None:
     assert "Done, all of 4." in done.stdout
 
 
-def test_a_long_output_is_cut_and_kept_whole_in_a_file(tmp_path: Path) -> None:
+def test_cut_output_is_whole_in_file(tmp_path: Path) -> None:
     """The end of the output is shown, with the place of all of it."""
     done = mono_like(tmp_path, "run seq 100000")
 
@@ -68,7 +68,7 @@ def test_a_long_output_is_cut_and_kept_whole_in_a_file(tmp_path: Path) -> None:
     assert Path(spilled.rstrip(".")).read_text().count("\n") == 100_000
 
 
-def test_a_small_window_is_compacted_and_goes_on(tmp_path: Path) -> None:
+def test_small_window_compacts_and_goes_on(tmp_path: Path) -> None:
     """Compaction happens within a request, and the request is finished."""
     (tmp_path / "big.txt").write_text("a line of a large file\n" * 2_000)
 
@@ -87,7 +87,7 @@ def test_a_session_is_resumed(tmp_path: Path) -> None:
     assert "Resuming session s.jsonl: 4 messages in history" in done.stdout
 
 
-def test_the_prompt_serves_requests_until_an_empty_line(tmp_path: Path) -> None:
+def test_prompt_ends_at_an_empty_line(tmp_path: Path) -> None:
     """Without a request it asks, and each line is one."""
     done = mono_like(tmp_path, typed="run echo one\nfind nothing\n\n")
 
@@ -95,7 +95,7 @@ def test_the_prompt_serves_requests_until_an_empty_line(tmp_path: Path) -> None:
     assert done.stdout.count("Done, all of 1.") == 2
 
 
-def test_what_a_command_leaves_in_the_background_is_stopped(tmp_path: Path) -> None:
+def test_background_processes_of_commands_are_stopped(tmp_path: Path) -> None:
     """No child outlives the command that started it."""
     done = mono_like(tmp_path, "run (sleep 1; touch late) >/dev/null 2>&1 & true")
     time.sleep(1.5)
@@ -127,7 +127,7 @@ def test_what_a_command_leaves_in_the_background_is_stopped(tmp_path: Path) -> N
         ),
     ],
 )
-def test_a_users_mistake_is_a_sentence_and_no_traceback(
+def test_users_mistake_is_one_sentence(
     tmp_path: Path, arguments: list[str], environment: dict[str, str], told: str
 ) -> None:
     """The last line says what was wrong, and the exit status is not 0."""
@@ -138,7 +138,7 @@ def test_a_users_mistake_is_a_sentence_and_no_traceback(
     assert "Traceback" not in done.stderr
 
 
-def test_a_request_that_it_does_not_understand_is_answered_with_what_it_does(
+def test_unknown_request_is_answered_with_abilities(
     tmp_path: Path,
 ) -> None:
     """The offline decider says what it knows."""
@@ -193,7 +193,7 @@ def reply(
     return 200, "".join([*lines, "data: [DONE]\n\n"])
 
 
-def test_an_endpoint_is_asked_with_the_tools_and_gets_their_results(tmp_path: Path) -> None:
+def test_endpoint_gets_tools_and_results(tmp_path: Path) -> None:
     """A model behind HTTP drives the same tools."""
     calls = (("bash", '{"command": "echo hello"}'),)
     with chat_server(reply("Let me see.", "tool_calls", calls), reply("It says hello.")) as (
@@ -217,7 +217,7 @@ def test_an_endpoint_is_asked_with_the_tools_and_gets_their_results(tmp_path: Pa
     }
 
 
-def test_edits_of_one_turn_do_not_undo_each_other(tmp_path: Path) -> None:
+def test_edits_of_one_turn_all_survive(tmp_path: Path) -> None:
     """Tools of a turn run at once, and still every edit of the same file is in it."""
     (tmp_path / "a.txt").write_text("filler\n" * 50_000 + " ".join(f"old{n}." for n in range(9)))
     edits = tuple(
@@ -231,7 +231,7 @@ def test_edits_of_one_turn_do_not_undo_each_other(tmp_path: Path) -> None:
     assert "old" not in (tmp_path / "a.txt").read_text()
 
 
-def test_an_overflow_is_answered_by_a_smaller_request(tmp_path: Path) -> None:
+def test_overflow_leads_to_smaller_request(tmp_path: Path) -> None:
     """The refused request is not sent again as it was."""
     (tmp_path / "big.txt").write_text("a line of a large file\n" * 2_000)
     read = reply("", "tool_calls", (("read", '{"path": "big.txt"}'),))
@@ -248,7 +248,7 @@ def test_an_overflow_is_answered_by_a_smaller_request(tmp_path: Path) -> None:
     assert retried < refused
 
 
-def test_a_reply_that_is_cut_off_is_told(tmp_path: Path) -> None:
+def test_cut_off_reply_is_told(tmp_path: Path) -> None:
     """What is missing does not look like an answer."""
     with chat_server(reply("It is", "length")) as (url, _):
         done = mono_like(tmp_path, *GPT, "go", OPENAI_BASE_URL=url, OPENAI_API_KEY="none")

@@ -15,13 +15,13 @@ from agentic.messages import Message, ToolCall, close_open_rounds, from_plain, t
 from agentic.testing import check_store
 
 
-def test_the_store_in_memory_keeps_its_promises() -> None:
+def test_memory_store_keeps_its_promises() -> None:
     """MemoryStore passes the contract suite."""
     check_store(MemoryStore)
 
 
 @pytest.mark.parametrize("fsync", [False, True])
-def test_the_store_in_a_file_keeps_its_promises(tmp_path: Path, *, fsync: bool) -> None:
+def test_file_store_keeps_its_promises(tmp_path: Path, *, fsync: bool) -> None:
     """JsonlStore passes the contract suite, and passes it opened again."""
     names = (tmp_path / f"{number}.jsonl" for number in itertools.count())
 
@@ -32,7 +32,7 @@ def test_the_store_in_a_file_keeps_its_promises(tmp_path: Path, *, fsync: bool) 
 
 
 @pytest.mark.parametrize("fsync", [False, True])
-def test_the_store_in_a_database_keeps_its_promises(tmp_path: Path, *, fsync: bool) -> None:
+def test_database_store_keeps_its_promises(tmp_path: Path, *, fsync: bool) -> None:
     """SqliteStore passes the contract suite, all its sessions in one file, and opened again."""
     names = (f"session-{number}" for number in itertools.count())
 
@@ -55,7 +55,7 @@ class _BareStore:
         return close_open_rounds(list(self.kept))
 
 
-def test_a_store_that_only_appends_is_held_to_that_only() -> None:
+def test_append_only_store_owes_no_more() -> None:
     """What a store has no method for is not asked of it."""
     check_store(_BareStore)
 
@@ -63,7 +63,7 @@ def test_a_store_that_only_appends_is_held_to_that_only() -> None:
     assert not isinstance(_BareStore(), Rewriter)
 
 
-def test_all_stores_are_archives_and_keep_outputs(path: Path) -> None:
+def test_all_stores_archive_and_keep_outputs(path: Path) -> None:
     """Who looks for a Rewriter, an Archive or an OutputStore finds them."""
     for store in (MemoryStore(), JsonlStore(path), SqliteStore(path)):
         assert isinstance(store, Archive)
@@ -313,7 +313,7 @@ class _AppendingOutputs(MemoryStore):
         (_AppendingOutputs, "What is kept is no message"),
     ],
 )
-def test_a_broken_store_is_told_which_promise_it_breaks(broken: type[Store], promise: str) -> None:
+def test_broken_stores_promise_is_named(broken: type[Store], promise: str) -> None:
     """The suite fails on every way of being broken, in words that name the promise."""
     with pytest.raises(AssertionError, match=promise):
         check_store(broken)
@@ -329,7 +329,7 @@ def test_a_plain_replace_is_enough() -> None:
     check_store(_Plain)
 
 
-def test_a_store_that_forgets_when_opened_again_is_found_out() -> None:
+def test_store_forgetting_on_reopen_is_found() -> None:
     """With `reopen`, the suite asks for what was there before."""
     with pytest.raises(AssertionError, match="when the session is opened again"):
         check_store(MemoryStore, reopen=lambda _: MemoryStore())
@@ -346,7 +346,7 @@ def test_what_is_no_message_is_refused(path: Path, given: object) -> None:
         assert asyncio.run(store.load()) == []
 
 
-def test_a_message_that_could_not_be_read_back_is_refused(path: Path) -> None:
+def test_message_unreadable_afterwards_is_refused(path: Path) -> None:
     """One unreadable entry would close the whole session, so it is never written."""
     stores = [JsonlStore(path), SqliteStore(path)]
     not_json = Message("user", extra={"handle": object()})

@@ -28,7 +28,7 @@ async def _export(sessions: Any) -> list[bytes]:
     return [line async for line in sessions.export("monday")]
 
 
-def test_an_export_names_the_damaged_output_in_a_folder(tmp_path: Path) -> None:
+def test_folder_export_names_the_damaged_output(tmp_path: Path) -> None:
     """An export without it would be taken for the whole session."""
     sessions = JsonlSessions(tmp_path)
     ref = asyncio.run(_keep(sessions))
@@ -38,7 +38,7 @@ def test_an_export_names_the_damaged_output_in_a_folder(tmp_path: Path) -> None:
         asyncio.run(_export(sessions))
 
 
-def test_an_export_names_the_damaged_output_in_a_database(tmp_path: Path) -> None:
+def test_database_export_names_the_damaged_output(tmp_path: Path) -> None:
     """As in a folder."""
     sessions = SqliteSessions(tmp_path / "s.db")
     ref = asyncio.run(_keep(sessions))
@@ -56,7 +56,7 @@ def _foreign(number: int, **fields: Any) -> str:
 
 
 @pytest.mark.slow
-def test_a_list_reads_lines_of_another_program_once(tmp_path: Path) -> None:
+def test_foreign_lines_are_read_once(tmp_path: Path) -> None:
     """What it takes grows with their number, not with its square."""
     count = 40_000
     (tmp_path / "a.jsonl").write_text("".join(map(_foreign, range(count))))
@@ -68,7 +68,7 @@ def test_a_list_reads_lines_of_another_program_once(tmp_path: Path) -> None:
     assert time.process_time() - started < 5
 
 
-def test_a_summary_among_lines_of_another_program_is_found(tmp_path: Path) -> None:
+def test_summary_among_foreign_lines_is_found(tmp_path: Path) -> None:
     """The latest one counts, however its line is spelled, until a view has none."""
     store = JsonlStore(tmp_path / "a.jsonl")
     summaries = [ContextSummary("past", count, 0, count - 1).to_message() for count in (4, 7)]
@@ -101,7 +101,7 @@ def test_no_list_of_messages_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_locks_that_come_and_go_do_not_get_in_each_others_way(tmp_path: Path) -> None:
+def test_short_lived_locks_do_not_clash(tmp_path: Path) -> None:
     """The folder of the locks goes with its last lock, while others make it."""
     problems: list[BaseException] = []
     end = time.monotonic() + 1.5

@@ -49,7 +49,7 @@ async def _append_until_refused(store: JsonlStore) -> list[Message]:
     return acknowledged
 
 
-def test_the_limit_makes_a_real_short_write(path: Path) -> None:
+def test_limit_makes_real_short_writes(path: Path) -> None:
     """The system takes what fits and refuses the rest: the ground that the tests below stand on."""
     with _file_size_limit(LIMIT_BYTES), io.FileIO(path, "w") as file:
         assert file.write(bytes(1_900)) == 1_900
@@ -59,7 +59,7 @@ def test_the_limit_makes_a_real_short_write(path: Path) -> None:
 
 
 @pytest.mark.parametrize("fsync", [False, True])
-def test_a_write_that_fails_midway_leaves_nothing(path: Path, *, fsync: bool) -> None:
+def test_write_failing_midway_leaves_nothing(path: Path, *, fsync: bool) -> None:
     """The file is cut back to what was acknowledged, and goes on when there is room again."""
     store = JsonlStore(path, fsync=fsync)
 
@@ -73,7 +73,7 @@ def test_a_write_that_fails_midway_leaves_nothing(path: Path, *, fsync: bool) ->
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_replace_that_fails_midway_leaves_the_history(path: Path) -> None:
+def test_replace_failing_midway_leaves_history(path: Path) -> None:
     """A compaction that does not fit on the disk has not been."""
 
     async def write() -> None:
@@ -117,7 +117,7 @@ def test_a_full_device_is_said() -> None:
 
 
 @ON_LINUX
-def test_an_entry_that_did_not_reach_the_disk_is_not_acknowledged() -> None:
+def test_unsynced_entry_is_not_acknowledged() -> None:
     """When fsync fails, as it does on /dev/null, so does the append."""
 
     async def write() -> None:
@@ -135,7 +135,7 @@ def _change_attribute(change: str, path: Path) -> None:
         pytest.skip("needs chattr, a file system that knows append-only files, and root")
 
 
-def test_what_could_not_be_cut_back_comes_off_before_the_next_entry(path: Path) -> None:
+def test_next_append_first_retries_the_cut(path: Path) -> None:
     """If even cutting back fails, here on an append-only file, the next append does it first."""
     store = JsonlStore(path)
     asyncio.run(store.append(BULK))
@@ -193,7 +193,7 @@ def test_session_outlives_a_full_disk(tmp_path: Path) -> None:
     assert "No space left on device (the disk is full: free some space)" in done.stdout
 
 
-def test_a_torn_line_that_cannot_be_copied_is_not_cut_off(path: Path) -> None:
+def test_uncopied_torn_line_is_not_cut(path: Path) -> None:
     """Where there is no room to move a torn line to, nothing is written and nothing is lost."""
     torn = b'{"v":1,"type":"message"' + b"x" * 5_000
     path.write_bytes(torn)

@@ -99,9 +99,7 @@ TIMES = [
 
 @pytest.mark.parametrize("when", TIMES, ids=str)
 @pytest.mark.parametrize("kind", [JsonlSessions, SqliteSessions])
-def test_times_at_the_ends_of_time_are_listed(
-    tmp_path: Path, kind: type[Any], when: datetime
-) -> None:
+def test_times_at_the_extremes_are_listed(tmp_path: Path, kind: type[Any], when: datetime) -> None:
     """A message may be of the year 1 or 9999, in any time zone: list and import go on."""
     first, second = JsonlSessions(tmp_path / "folder"), kind(tmp_path / "sessions")
     message = Message("user", "hello", timestamp=when)
@@ -119,7 +117,7 @@ def test_times_at_the_ends_of_time_are_listed(
     assert asyncio.run(second.open("tuesday").load()) == [message]
 
 
-def test_times_of_files_and_rows_beyond_the_end_are_listed(tmp_path: Path) -> None:
+def test_times_beyond_datetime_are_listed(tmp_path: Path) -> None:
     """A file system and a database can say more than a datetime."""
     folder, database = JsonlSessions(tmp_path / "folder"), SqliteSessions(tmp_path / "s.db")
     for place in (folder, database):
@@ -152,7 +150,7 @@ def _export(title: str, output: str) -> list[bytes]:
         return asyncio.run(make(Path(folder)))
 
 
-def test_of_two_imports_at_once_one_is_complete(tmp_path: Path) -> None:
+def test_one_of_two_imports_completes(tmp_path: Path) -> None:
     """The other changes nothing: no title, no output of it is there."""
     exports = {name: _export(name, f"output of {name}") for name in ("first", "second")}
 
@@ -169,7 +167,7 @@ def test_of_two_imports_at_once_one_is_complete(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("after", range(12))
-def test_an_import_that_is_killed_leaves_nothing(tmp_path: Path, after: int) -> None:
+def test_killed_import_leaves_nothing(tmp_path: Path, after: int) -> None:
     """Wherever it was, there is no session or a whole one, and the next import is whole."""
     exports = {name: _export(name, f"output of {name}") for name in ("first", "second")}
     place = JsonlSessions(tmp_path / "folder")
@@ -225,9 +223,7 @@ def _wait_for(child: int) -> int:
 
 
 @pytest.mark.parametrize("make", OPEN)
-def test_a_closed_store_is_free_though_a_child_lives(
-    tmp_path: Path, make: Callable[[Path], Any]
-) -> None:
+def test_closed_store_is_free_despite_child(tmp_path: Path, make: Callable[[Path], Any]) -> None:
     """A process that was forked meanwhile has the lock's file open, and does not hold the lock."""
     path = tmp_path / "session"
 
@@ -245,7 +241,7 @@ def test_a_closed_store_is_free_though_a_child_lives(
 
 
 @pytest.mark.parametrize("make", OPEN)
-def test_a_child_that_closes_leaves_the_lock(tmp_path: Path, make: Callable[[Path], Any]) -> None:
+def test_closing_child_leaves_the_lock(tmp_path: Path, make: Callable[[Path], Any]) -> None:
     """The lock is the parent's: what its copy in a forked child does sets nobody free."""
     path = tmp_path / "session"
 
@@ -283,7 +279,7 @@ def test_new_folders_are_the_owners(tmp_path: Path, make: Callable[[Path], Any])
 
 
 @pytest.mark.parametrize("content", [b"one\ntwo\n", b'{"a": 1}\n', b"\x00\xff\n", b"[1]\n"])
-def test_a_file_that_is_no_session_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_non_session_file_is_refused(tmp_path: Path, content: bytes) -> None:
     """Somebody's own file is neither appended to, nor renamed, nor removed."""
     place, path = JsonlSessions(tmp_path), tmp_path / "notes.jsonl"
     path.write_bytes(content)
@@ -384,7 +380,7 @@ def test_a_damaged_database_is_told(
 @pytest.mark.parametrize(
     "values", ["title = NULL", "title = x'ff'", "created_at = 'then'", "id = x'00'"]
 )
-def test_a_row_of_the_wrong_type_is_told(tmp_path: Path, database: bytes, values: str) -> None:
+def test_wrongly_typed_row_is_told(tmp_path: Path, database: bytes, values: str) -> None:
     """As another program may write it, since SQLite takes anything."""
     place = SqliteSessions(tmp_path / "s.db")
     place.path.write_bytes(database)
@@ -399,14 +395,14 @@ def test_a_row_of_the_wrong_type_is_told(tmp_path: Path, database: bytes, values
 
 @pytest.mark.parametrize("path", ["a\x00b", "lone \ud83d", Path("a\x00b"), "a/\ud83d/b"])
 @pytest.mark.parametrize("kind", [JsonlStore, SqliteStore, JsonlSessions, SqliteSessions])
-def test_a_path_that_no_file_has_is_refused(kind: type[Any], path: Any) -> None:
+def test_impossible_path_is_refused(kind: type[Any], path: Any) -> None:
     """A NUL or a lone surrogate is a mistake of the call, and told at once."""
     with pytest.raises(ConfigError, match="path"):
         kind(path)
 
 
 @pytest.mark.parametrize("name", ["a\x00b", "lone \ud83d", "\udc80"])
-def test_a_name_that_is_no_text_is_refused(tmp_path: Path, name: str) -> None:
+def test_non_text_name_is_refused(tmp_path: Path, name: str) -> None:
     """Of a session or a title, in every kind of place."""
     for place in (JsonlSessions(tmp_path), SqliteSessions(tmp_path / "s.db")):
         with pytest.raises(ConfigError):

@@ -32,7 +32,7 @@ async def _texts(store: JsonlStore) -> list[str]:
     return [message.content for message in await store.load()]
 
 
-def test_a_session_that_nobody_wrote_is_empty_and_makes_no_file(path: Path) -> None:
+def test_unwritten_session_is_empty_without_file(path: Path) -> None:
     """Loading, reading all and closing leave no trace."""
 
     async def look() -> None:
@@ -45,7 +45,7 @@ def test_a_session_that_nobody_wrote_is_empty_and_makes_no_file(path: Path) -> N
     assert list(path.parent.iterdir()) == []
 
 
-def test_the_format_is_one_json_object_a_line(path: Path) -> None:
+def test_format_is_json_object_per_line(path: Path) -> None:
     """Each step is an entry: a message, a replace, a restore with the complete history."""
 
     async def write() -> None:
@@ -67,7 +67,7 @@ def test_the_format_is_one_json_object_a_line(path: Path) -> None:
     ]
 
 
-def test_the_file_is_private_and_its_folders_are_made(tmp_path: Path) -> None:
+def test_file_is_private_and_folders_made(tmp_path: Path) -> None:
     """A conversation holds secrets: only its owner reads it."""
     path = tmp_path / "sessions" / "2026" / "monday.jsonl"
 
@@ -76,13 +76,13 @@ def test_the_file_is_private_and_its_folders_are_made(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_folder_in_the_way_is_said(tmp_path: Path) -> None:
+def test_folder_in_the_way_is_said(tmp_path: Path) -> None:
     """The error names the path, the cause and the remedy."""
     with pytest.raises(HistoryNotWritten, match="a folder is where the file should be"):
         asyncio.run(JsonlStore(tmp_path).append(HELLO))
 
 
-def test_a_file_in_the_way_of_a_folder_is_said(path: Path) -> None:
+def test_file_in_folders_way_is_said(path: Path) -> None:
     """The same, one level up and further."""
     path.touch()
 
@@ -91,9 +91,7 @@ def test_a_file_in_the_way_of_a_folder_is_said(path: Path) -> None:
             asyncio.run(JsonlStore(below).append(HELLO))
 
 
-def test_a_relative_path_stays_where_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_relative_path_stays_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tool that changes the directory does not move the session."""
     monkeypatch.chdir(tmp_path)
     store = JsonlStore("session.jsonl")
@@ -151,7 +149,7 @@ def test_a_reader_while_a_writer_writes(path: Path) -> None:
     asyncio.run(write())
 
 
-def test_a_view_that_is_out_of_date_replaces_nothing(path: Path) -> None:
+def test_outdated_view_replaces_nothing(path: Path) -> None:
     """What somebody else wrote since this store loaded is not hidden: load again, then replace."""
 
     async def write() -> None:
@@ -168,7 +166,7 @@ def test_a_view_that_is_out_of_date_replaces_nothing(path: Path) -> None:
     asyncio.run(write())
 
 
-def test_a_session_that_was_removed_is_begun_anew(path: Path) -> None:
+def test_removed_session_is_begun_anew(path: Path) -> None:
     """Nothing is written to a file that no path leads to any more."""
     store = JsonlStore(path)
     asyncio.run(store.append(HELLO))
@@ -212,7 +210,7 @@ def test_a_cancelled_append_is_whole(path: Path, *, fsync: bool) -> None:
     assert not list(path.parent.glob("*.torn-*"))
 
 
-def test_a_cancellation_passes_after_the_entry_is_durable(path: Path) -> None:
+def test_cancellation_passes_after_durable_entry(path: Path) -> None:
     """With fsync, what the thread has begun is finished before CancelledError goes on."""
     large = Message("user", "x" * 30_000_000)
     store = JsonlStore(path, fsync=True)
@@ -239,7 +237,7 @@ def test_a_closed_store_leaves_no_thread(path: Path) -> None:
 
 
 @pytest.mark.parametrize("fsync", [False, True])
-def test_appends_at_once_keep_the_order_of_their_start(path: Path, *, fsync: bool) -> None:
+def test_simultaneous_appends_keep_their_starting_order(path: Path, *, fsync: bool) -> None:
     """Tasks that append to one store do not overtake one another."""
     messages = [Message("user", str(number)) for number in range(20)]
 
@@ -251,7 +249,7 @@ def test_appends_at_once_keep_the_order_of_their_start(path: Path, *, fsync: boo
     assert asyncio.run(write()) == messages
 
 
-def test_a_store_serves_one_event_loop_after_another(path: Path) -> None:
+def test_store_serves_successive_event_loops(path: Path) -> None:
     """A script that calls asyncio.run for every request keeps its store and its lock."""
     store = JsonlStore(path, fsync=True)
 
@@ -276,7 +274,7 @@ def test_a_store_serves_one_event_loop_after_another(path: Path) -> None:
         (b"\xff\xfe", "can't decode"),
     ],
 )
-def test_a_damaged_entry_is_named_by_its_place(path: Path, line: bytes, problem: str) -> None:
+def test_damaged_entry_is_named_by_place(path: Path, line: bytes, problem: str) -> None:
     """A complete line that cannot be read is an error with its offset, and nothing is changed."""
     asyncio.run(_append_and_close(JsonlStore(path), HELLO))
     offset = path.stat().st_size
@@ -292,7 +290,7 @@ def test_a_damaged_entry_is_named_by_its_place(path: Path, line: bytes, problem:
     assert path.read_bytes() == before
 
 
-def test_what_was_damaged_before_the_present_view_does_not_matter(path: Path) -> None:
+def test_damage_before_present_view_is_harmless(path: Path) -> None:
     """load() looks no further back than it must; full() tells."""
     path.write_bytes(b'damaged\n{"v":1,"type":"replace","messages":[]}\n')
 
@@ -308,7 +306,7 @@ def test_what_was_damaged_before_the_present_view_does_not_matter(path: Path) ->
 
 
 @pytest.mark.parametrize("line", [b'{"v":7,"type":"bookmark","optional":true}', b"", b"  "])
-def test_what_may_be_passed_over_is_passed_over(path: Path, line: bytes) -> None:
+def test_optional_entries_are_passed_over(path: Path, line: bytes) -> None:
     """An optional entry of a newer version, or an editor's blank line, is kept and not read."""
     path.write_bytes(line + b"\n")
 
@@ -378,7 +376,7 @@ def test_without_flock_writing_is_refused(path: Path, write_elsewhere: Callable[
     assert not path.exists()
 
 
-def test_a_store_that_is_left_open_gives_its_lock_back_when_it_goes(path: Path) -> None:
+def test_forgotten_store_releases_its_lock(path: Path) -> None:
     """Forgetting to close costs a ResourceWarning, not the session."""
     store = JsonlStore(path)
     asyncio.run(store.append(HELLO))
@@ -390,7 +388,7 @@ def test_a_store_that_is_left_open_gives_its_lock_back_when_it_goes(path: Path) 
     assert asyncio.run(_texts(JsonlStore(path))) == ["hello", "there"]
 
 
-def test_an_unreadable_file_is_no_empty_session(path: Path) -> None:
+def test_unreadable_file_is_no_empty_session(path: Path) -> None:
     """What is there and cannot be opened is an error, never an empty history."""
     path.mkdir()
 

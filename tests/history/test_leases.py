@@ -29,7 +29,7 @@ def _expire(sessions: SqliteSessions) -> None:
         connection.execute("UPDATE leases SET expires_at = 0")
 
 
-def test_the_sessions_of_a_file_can_be_leased(sessions: SqliteSessions) -> None:
+def test_file_sessions_can_be_leased(sessions: SqliteSessions) -> None:
     """Whoever looks for LeasedSessions finds them."""
     assert isinstance(sessions, LeasedSessions)
 
@@ -60,7 +60,7 @@ def test_who_lost_the_lease_writes_nothing(sessions: SqliteSessions, step: str) 
     asyncio.run(write())
 
 
-def test_a_lease_that_expired_is_lost_even_if_nobody_took_it(sessions: SqliteSessions) -> None:
+def test_expired_lease_is_lost_even_untaken(sessions: SqliteSessions) -> None:
     """It can be neither used nor renewed; a new one has a greater epoch."""
 
     async def write() -> None:
@@ -99,7 +99,7 @@ def test_a_released_lease_lets_others_write(sessions: SqliteSessions) -> None:
     asyncio.run(write())
 
 
-def test_an_owner_that_takes_a_lease_again_fences_its_former_self(sessions: SqliteSessions) -> None:
+def test_owner_retaking_lease_fences_former_self(sessions: SqliteSessions) -> None:
     """Even while the former one, stalled, has the session open."""
 
     async def write() -> None:
@@ -116,7 +116,7 @@ def test_an_owner_that_takes_a_lease_again_fences_its_former_self(sessions: Sqli
     asyncio.run(write())
 
 
-def test_a_lease_of_another_session_is_refused(sessions: SqliteSessions) -> None:
+def test_lease_of_another_session_is_refused(sessions: SqliteSessions) -> None:
     """A session is opened with its own lease, taken by somebody and for some time."""
     lease = asyncio.run(sessions.acquire("a", "w1", 30))
 

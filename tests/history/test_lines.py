@@ -55,11 +55,11 @@ def test_short_reads_are_continued(content: bytes, block_bytes: int) -> None:
 
 
 @given(content=FILES)
-def test_the_end_is_where_the_last_complete_line_ends(content: bytes) -> None:
+def test_end_follows_last_complete_line(content: bytes) -> None:
     """Nothing after the end is complete, everything before it is."""
     assert find_end(io.BytesIO(content)) == content.rfind(b"\n") + 1
 
 
-def test_the_end_is_found_behind_a_torn_line_of_many_blocks() -> None:
+def test_end_is_before_long_torn_line() -> None:
     """A torn line may be longer than what is read at once."""
     assert find_end(io.BytesIO(b"one\n" + b"x" * 1_000_000)) == 4

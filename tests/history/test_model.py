@@ -172,7 +172,7 @@ async def _compare_diffs(store: Archive, expected: Diff | None) -> None:
 
 
 @given(steps=STEPS)
-def test_the_store_in_memory_agrees_with_the_naive_archive(steps: list[Any]) -> None:
+def test_memory_store_agrees_with_naive_archive(steps: list[Any]) -> None:
     """After any sequence of steps, load(), full() and diff() are what a replay gives."""
     store = MemoryStore()
 
@@ -181,7 +181,7 @@ def test_the_store_in_memory_agrees_with_the_naive_archive(steps: list[Any]) -> 
 
 @settings(max_examples=50, deadline=None)  # files are made for each
 @given(steps=STEPS)
-def test_the_store_in_a_file_agrees_with_the_naive_archive(steps: list[Any]) -> None:
+def test_file_store_agrees_with_naive_archive(steps: list[Any]) -> None:
     """The same, with the store closed and opened again anywhere."""
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(_walk(steps, lambda: JsonlStore(Path(folder) / "session.jsonl")))
@@ -189,7 +189,7 @@ def test_the_store_in_a_file_agrees_with_the_naive_archive(steps: list[Any]) -> 
 
 @settings(max_examples=50, deadline=None)  # as above
 @given(steps=STEPS)
-def test_the_store_in_a_database_agrees_with_the_naive_archive(steps: list[Any]) -> None:
+def test_database_store_agrees_with_naive_archive(steps: list[Any]) -> None:
     """The same, in a database of many sessions."""
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(_walk(steps, lambda: SqliteStore(Path(folder) / "sessions.db")))

@@ -55,7 +55,7 @@ def test_damaged_output_is_noticed_and_mended(path: Path, damage: bytes) -> None
     assert asyncio.run(JsonlStore(path).get(ref)) == OUTPUT
 
 
-def test_a_half_written_output_has_no_reference(path: Path) -> None:
+def test_half_written_output_has_no_reference(path: Path) -> None:
     """What a kill leaves behind has another name, and a later keep passes it by."""
     ref = asyncio.run(_keep(path))
     (_folder(path) / ref).rename(_folder(path) / f"{ref}.abc.part")
@@ -64,7 +64,7 @@ def test_a_half_written_output_has_no_reference(path: Path) -> None:
     assert asyncio.run(JsonlStore(path).get(ref)) == OUTPUT
 
 
-def test_an_output_that_does_not_fit_leaves_nothing(path: Path) -> None:
+def test_unfitting_output_leaves_nothing(path: Path) -> None:
     """A short write is told with its remedy, and the folder holds no part of it."""
     store = JsonlStore(path)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -39,7 +39,7 @@ def test_word_is_found_without_full_stop() -> None:
     assert [each.content for each in found] == [f"Use {MARK} to log in", f"It was {MARK}!"]
 
 
-def test_quotations_are_found_in_calls_and_results() -> None:
+def test_calls_and_results_hide_no_quotation() -> None:
     """Wherever a message has text; its names and ids stay."""
     call = ToolCall("c1", "login", json.dumps({"keys": [KEY, "other"], "tries": 2}))
     result = ToolResult("c1", "login", f"logged in as {KEY}")
@@ -76,7 +76,7 @@ def test_arguments_are_text_whatever_their_names(field: str) -> None:
 
 
 @pytest.mark.parametrize("content", [f"It is {KEY}", "It is a secret."])
-def test_a_message_that_quotes_loses_its_native_payload(content: str) -> None:
+def test_quoting_message_loses_native_payload(content: str) -> None:
     """A provider's own form repeats the text; it may also hold what the text does not."""
     native = ProviderPayload("openai_chat", {"content": LEAK.content})
 
@@ -116,7 +116,7 @@ def test_time_grows_with_the_text() -> None:
     assert found == f"{told} {MARK}"
 
 
-def test_what_other_messages_say_too_is_no_quotation() -> None:
+def test_commonly_said_text_is_no_quotation() -> None:
     """A native payload stays with a message that quotes nothing."""
     native = ProviderPayload("openai_chat", {"content": "The server is up."})
     said = Message("assistant", "The server is up.", native=native)
@@ -145,7 +145,7 @@ def test_order_of_fields_means_nothing() -> None:
 
 
 @pytest.mark.parametrize("kind", [JsonlSessions, SqliteSessions])
-def test_a_title_keeps_what_is_not_the_secret(tmp_path: Path, kind: type[Any]) -> None:
+def test_title_keeps_all_but_the_secret(tmp_path: Path, kind: type[Any]) -> None:
     """It is only blanked where nothing readable is left."""
     place = kind(tmp_path / "sessions")
 

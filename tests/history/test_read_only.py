@@ -81,9 +81,7 @@ async def _write(store: Any) -> None:
 
 
 @pytest.mark.parametrize(("file_mode", "folder_mode"), [(0o444, 0o555), (0o444, 0o777)])
-def test_a_database_is_read_without_write_permission(
-    folder: Path, file_mode: int, folder_mode: int
-) -> None:
+def test_reading_needs_no_write_permission(folder: Path, file_mode: int, folder_mode: int) -> None:
     """A list, a history and an export need none, neither to the file nor to its folder."""
     path = folder / "sessions.db"
     asyncio.run(_write(SqliteStore(path, "monday")))
@@ -95,7 +93,7 @@ def test_a_database_is_read_without_write_permission(
     assert found == [[["monday", 2]], ["Why is the build red?", "A test fails."], 2, False]
 
 
-def test_an_older_database_is_read_without_write_permission(folder: Path) -> None:
+def test_reading_older_database_needs_no_permission(folder: Path) -> None:
     """It cannot be migrated there, and everything in it can be read all the same."""
     path = folder / "sessions.db"
     store = SqliteStore(path, "monday")
@@ -113,7 +111,7 @@ def test_an_older_database_is_read_without_write_permission(folder: Path) -> Non
     assert found == [[["monday", 2]], ["Why is the build red?", "A test fails."], 2, False]
 
 
-def test_a_database_that_is_being_written_says_why_it_cannot_be_read(folder: Path) -> None:
+def test_database_being_written_explains_being_unreadable(folder: Path) -> None:
     """What was committed last is in a file beside it, which takes write permission to read."""
     path = folder / "sessions.db"
 
@@ -147,7 +145,7 @@ def test_an_unreadable_database_is_said(folder: Path) -> None:
     assert "check the path and the permissions" in found
 
 
-def test_a_folder_that_cannot_be_read_is_not_an_empty_one(folder: Path) -> None:
+def test_unreadable_folder_is_not_empty(folder: Path) -> None:
     """A list of its sessions says what is missing."""
     asyncio.run(_write(JsonlStore(folder / "inner" / "monday.jsonl")))
     (folder / "inner").chmod(0o000)
@@ -157,7 +155,7 @@ def test_a_folder_that_cannot_be_read_is_not_an_empty_one(folder: Path) -> None:
     assert found.startswith(f"[Errno 13] Permission denied: '{folder / 'inner'}")
 
 
-def test_a_session_that_cannot_be_read_fails_no_list(folder: Path) -> None:
+def test_unreadable_session_fails_no_list(folder: Path) -> None:
     """It is left out, and the log names it."""
     for name in ("monday", "tuesday"):
         asyncio.run(_write(JsonlStore(folder / f"{name}.jsonl")))

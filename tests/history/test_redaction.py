@@ -46,7 +46,7 @@ async def _fill(store: Any) -> None:
 
 @pytest.mark.parametrize("fsync", [False, True])
 @pytest.mark.parametrize("kind", [JsonlSessions, SqliteSessions])
-def test_no_byte_of_a_secret_is_left(tmp_path: Path, kind: type[Any], *, fsync: bool) -> None:
+def test_no_secret_byte_is_left(tmp_path: Path, kind: type[Any], *, fsync: bool) -> None:
     """Not in entries, copies, outputs, titles, torn lines, free pages or a WAL."""
     place = kind(tmp_path / "sessions", fsync=fsync)
 
@@ -90,7 +90,7 @@ def test_an_archived_summary_loses_its_notes(tmp_path: Path) -> None:
     assert b'"notes"' not in (tmp_path / "monday.jsonl").read_bytes()
 
 
-def test_a_redaction_is_an_entry_of_the_session(tmp_path: Path) -> None:
+def test_redaction_is_a_session_entry(tmp_path: Path) -> None:
     """It says which message, who and when, and older readers pass over it."""
     place = JsonlSessions(tmp_path)
 
@@ -128,7 +128,7 @@ def test_the_writer_stays_the_writer(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_link_to_a_session_is_followed(tmp_path: Path) -> None:
+def test_link_to_session_is_followed(tmp_path: Path) -> None:
     """The file itself is replaced, and the link stays."""
     path, link = tmp_path / "real.jsonl", tmp_path / "link.jsonl"
     link.symlink_to(path)
@@ -144,7 +144,7 @@ def test_a_link_to_a_session_is_followed(tmp_path: Path) -> None:
     assert _leaks(tmp_path) == []
 
 
-def test_fields_that_are_not_known_survive_a_redaction(tmp_path: Path) -> None:
+def test_unknown_fields_survive_a_redaction(tmp_path: Path) -> None:
     """Of the entry and of other messages; those of the message itself may hold the secret."""
     place = JsonlSessions(tmp_path)
     message = {"v": 1, "role": "user", "content": "hello", "mood": "calm"}
@@ -189,7 +189,7 @@ def test_reader_keeps_redaction_from_ending(
     assert _leaks(tmp_path) == []
 
 
-def test_a_damaged_session_is_not_redacted_in_part(tmp_path: Path) -> None:
+def test_damaged_session_is_not_partly_redacted(tmp_path: Path) -> None:
     """What cannot be read cannot be searched: nothing is changed, and the line is named."""
     path = tmp_path / "monday.jsonl"
     line = json.dumps({"v": 1, "type": "message", "message": {"role": "user", "content": SECRET}})
@@ -207,7 +207,7 @@ def test_a_damaged_session_is_not_redacted_in_part(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("replacement", [MARK, "[" + "x" * 300 + "]", "-"])
 @pytest.mark.parametrize("kind", [JsonlSessions, SqliteSessions])
-def test_what_another_store_loaded_before_is_outdated(
+def test_another_stores_load_becomes_outdated(
     tmp_path: Path, kind: type[Any], replacement: str
 ) -> None:
     """It still says what was removed, and a replace would write it again."""
@@ -234,7 +234,7 @@ def test_what_another_store_loaded_before_is_outdated(
 
 @pytest.mark.parametrize("by_another", [False, True])
 @pytest.mark.parametrize("kind", [JsonlSessions, SqliteSessions])
-def test_restore_does_not_bring_up_to_date(
+def test_restore_leaves_the_load_outdated(
     tmp_path: Path, kind: type[Any], *, by_another: bool
 ) -> None:
     """Who restores has still loaded what a redaction removed since."""

@@ -72,7 +72,7 @@ def test_an_empty_store_names_its_session(
 
 
 @EVERY
-def test_a_replace_after_a_redaction_names_its_session(
+def test_replace_after_redaction_names_session(
     tmp_path: Path, make: Callable[[Path], Any], name: str
 ) -> None:
     """What the caller loaded still says what was removed."""
@@ -108,7 +108,7 @@ def test_the_log_says_who_redacted(
 
 
 @pytest.mark.parametrize("kind", [JsonlSessions, SqliteSessions])
-def test_an_import_says_where_its_bad_line_begins(tmp_path: Path, kind: type[Any]) -> None:
+def test_import_says_where_bad_line_begins(tmp_path: Path, kind: type[Any]) -> None:
     """In bytes from the start of what is imported, as an editor counts them."""
     plain = {"v": 1, "type": "message", "message": {"v": 1, "role": "user", "content": "hé"}}
     line = json.dumps(plain, ensure_ascii=False).encode() + b"\n"
@@ -120,7 +120,7 @@ def test_an_import_says_where_its_bad_line_begins(tmp_path: Path, kind: type[Any
     assert (first.offset, third.offset) == (0, 2 * len(line))
 
 
-def test_a_shorter_history_is_not_what_is_known() -> None:
+def test_knowing_more_than_stored_is_refused() -> None:
     """Who knows more than is stored is told to load again."""
 
     async def replace() -> None:

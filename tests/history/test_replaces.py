@@ -111,7 +111,7 @@ async def _replace(store: Archive, oracle: _Oracle, message: Message, count: int
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_store_keeps_what_it_does_not_replace(kind: str) -> None:
+def test_store_keeps_everything_not_replaced(kind: str) -> None:
     """Whoever appends, loads, replaces or restores, and in whatever order."""
 
     @settings(max_examples=60, deadline=None)
@@ -124,7 +124,7 @@ def test_a_store_keeps_what_it_does_not_replace(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_summary_of_a_replaced_history_is_refused(tmp_path: Path, kind: str) -> None:
+def test_summary_of_replaced_history_is_refused(tmp_path: Path, kind: str) -> None:
     """Another store has summarized since: nothing of that is replaced."""
 
     async def summarize_twice() -> None:
@@ -171,7 +171,7 @@ DAMAGED = st.lists(
 
 @settings(max_examples=400)
 @given(DAMAGED, st.integers(0, 9), st.integers(0, 9), st.integers(0, 9))
-def test_what_was_seen_and_not_replaced_is_seen(
+def test_seen_unreplaced_messages_stay_seen(
     raw: list[Message], appended: int, dropped: int, kept: int
 ) -> None:
     """However damaged the history is, and whatever result comes for whichever call."""
@@ -233,7 +233,7 @@ def test_a_plain_store_keeps_later_messages() -> None:
     asyncio.run(summarize())
 
 
-def test_an_append_under_way_survives_a_summary(path: Path) -> None:
+def test_ongoing_append_survives_a_summary(path: Path) -> None:
     """The append waits for the disk when the summary is ready: the view has both."""
 
     async def summarize() -> None:
@@ -249,7 +249,7 @@ def test_an_append_under_way_survives_a_summary(path: Path) -> None:
     asyncio.run(summarize())
 
 
-def test_files_of_the_former_version_are_read_alike(path: Path) -> None:
+def test_former_versions_files_read_alike(path: Path) -> None:
     """A replace that kept messages is an entry like any other: version 1 says all of it."""
 
     async def summarize() -> list[bytes]:
@@ -288,7 +288,7 @@ async def _walk_alone(steps: list[Any], store: MemoryStore) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_stands_for_a_part_leaves_the_rest_of_a_broken_run(tmp_path: Path, kind: str) -> None:
+def test_replaced_part_leaves_broken_runs_rest(tmp_path: Path, kind: str) -> None:
     """A call without its result is loaded with one that is in no entry."""
     asked = Message("assistant", tool_calls=[ToolCall("c1", "read")])
 

@@ -24,7 +24,7 @@ def places(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("fsync", [False, True])
-def test_sessions_in_a_folder_keep_their_promises(places: Iterator[Path], *, fsync: bool) -> None:
+def test_folder_sessions_keep_their_promises(places: Iterator[Path], *, fsync: bool) -> None:
     """JsonlSessions passes the contract suite, and its sessions move to a database and back."""
     check_sessions(
         lambda: JsonlSessions(next(places), fsync=fsync),
@@ -33,7 +33,7 @@ def test_sessions_in_a_folder_keep_their_promises(places: Iterator[Path], *, fsy
 
 
 @pytest.mark.parametrize("fsync", [False, True])
-def test_sessions_in_a_database_keep_their_promises(places: Iterator[Path], *, fsync: bool) -> None:
+def test_database_sessions_keep_their_promises(places: Iterator[Path], *, fsync: bool) -> None:
     """SqliteSessions passes the contract suite."""
     check_sessions(lambda: SqliteSessions(next(places), fsync=fsync))
 

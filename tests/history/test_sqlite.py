@@ -45,7 +45,7 @@ def _query(path: Path, query: str) -> list[tuple[object, ...]]:
         return connection.execute(query).fetchall()
 
 
-def test_a_session_that_nobody_wrote_is_empty_and_makes_no_file(path: Path) -> None:
+def test_unwritten_session_is_empty_without_file(path: Path) -> None:
     """Loading, reading all and closing leave no trace."""
 
     async def look() -> None:
@@ -59,7 +59,7 @@ def test_a_session_that_nobody_wrote_is_empty_and_makes_no_file(path: Path) -> N
     assert list(path.parent.iterdir()) == []
 
 
-def test_an_undo_of_nothing_makes_no_session(path: Path) -> None:
+def test_undo_of_nothing_makes_no_session(path: Path) -> None:
     """In a database of others, too."""
     asyncio.run(_append(SqliteStore(path, "other")))
 
@@ -72,7 +72,7 @@ def test_an_undo_of_nothing_makes_no_session(path: Path) -> None:
     assert [info.id for info in asyncio.run(SqliteSessions(path).list())] == ["other"]
 
 
-def test_an_entry_is_a_row_with_the_line_of_a_session_file(path: Path) -> None:
+def test_entry_row_holds_its_file_line(path: Path) -> None:
     """Each row says what it leaves: its view, the standing replace, how many messages there are."""
 
     async def write() -> None:
@@ -93,7 +93,7 @@ def test_an_entry_is_a_row_with_the_line_of_a_session_file(path: Path) -> None:
     ]
 
 
-def test_the_files_are_private_and_none_but_the_database_stays(tmp_path: Path) -> None:
+def test_only_the_private_database_file_stays(tmp_path: Path) -> None:
     """The database, its WAL and its locks are for the owner only; closed, one file is left."""
     path = tmp_path / "sessions" / "2026" / "all.db"
 
@@ -163,7 +163,7 @@ def test_a_reader_while_a_writer_writes(path: Path) -> None:
     asyncio.run(write())
 
 
-def test_a_view_that_is_out_of_date_replaces_nothing(path: Path) -> None:
+def test_outdated_view_replaces_nothing(path: Path) -> None:
     """What somebody else wrote since this store loaded is not hidden: load again, then replace."""
 
     async def write() -> None:
@@ -180,7 +180,7 @@ def test_a_view_that_is_out_of_date_replaces_nothing(path: Path) -> None:
     asyncio.run(write())
 
 
-def test_a_session_that_was_begun_anew_meanwhile_is_another_one(path: Path) -> None:
+def test_session_begun_anew_is_another(path: Path) -> None:
     """As many entries are not the same entries."""
 
     async def write() -> None:
@@ -196,7 +196,7 @@ def test_a_session_that_was_begun_anew_meanwhile_is_another_one(path: Path) -> N
     assert asyncio.run(_texts(SqliteStore(path))) == ["there"]
 
 
-def test_who_writes_past_the_lock_interleaves_nothing(path: Path) -> None:
+def test_write_past_lock_interleaves_nothing(path: Path) -> None:
     """A sequence number is there once: the writer is told, and then goes on after the stranger."""
 
     async def write() -> None:
@@ -212,7 +212,7 @@ def test_who_writes_past_the_lock_interleaves_nothing(path: Path) -> None:
     asyncio.run(write())
 
 
-def test_a_database_that_was_removed_is_begun_anew(path: Path) -> None:
+def test_removed_database_is_begun_anew(path: Path) -> None:
     """Nothing is written to a file that no path leads to, and no old WAL is taken for the new."""
 
     async def write() -> list[str]:
@@ -237,7 +237,7 @@ def test_an_empty_file_becomes_a_database(path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"my precious notes\n" * 100, b'{"v":1,"type":"message"}\n'])
-def test_a_file_that_is_no_database_is_left_alone(path: Path, content: bytes) -> None:
+def test_non_database_file_is_left_alone(path: Path, content: bytes) -> None:
     """The error says so, at every door."""
     path.write_bytes(content)
     store, place = SqliteStore(path), SqliteSessions(path)
@@ -250,7 +250,7 @@ def test_a_file_that_is_no_database_is_left_alone(path: Path, content: bytes) ->
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_the_database_of_another_application_is_left_alone(path: Path) -> None:
+def test_another_applications_database_is_left_alone(path: Path) -> None:
     """A table in it or an application id of its own tell."""
     _query(path, "CREATE TABLE bookmarks (address TEXT)")
     before = path.read_bytes()
@@ -263,7 +263,7 @@ def test_the_database_of_another_application_is_left_alone(path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_database_of_a_newer_version_is_left_alone(path: Path) -> None:
+def test_newer_database_is_left_alone(path: Path) -> None:
     """Whoever goes back to an old version is told, and loses nothing."""
     asyncio.run(_append(SqliteStore(path)))
     _query(path, "PRAGMA user_version = 99")
@@ -284,7 +284,7 @@ def test_a_database_of_a_newer_version_is_left_alone(path: Path) -> None:
         ("not json", "Expecting value"),
     ],
 )
-def test_a_damaged_entry_is_named_by_its_number(path: Path, text: str, problem: str) -> None:
+def test_damaged_entry_is_named_by_number(path: Path, text: str, problem: str) -> None:
     """An entry that cannot be read is an error that says which, and nothing is changed."""
     for message in (HELLO, THERE):
         asyncio.run(_append(SqliteStore(path), message))
@@ -295,7 +295,7 @@ def test_a_damaged_entry_is_named_by_its_number(path: Path, text: str, problem: 
             asyncio.run(read())
 
 
-def test_what_was_damaged_before_the_present_view_does_not_matter(path: Path) -> None:
+def test_damage_before_present_view_is_harmless(path: Path) -> None:
     """load() looks no further back than it must; full() tells."""
 
     async def write() -> None:
@@ -310,7 +310,7 @@ def test_what_was_damaged_before_the_present_view_does_not_matter(path: Path) ->
     asyncio.run(write())
 
 
-def test_a_damaged_output_is_noticed_and_mended(path: Path) -> None:
+def test_damaged_output_is_noticed_and_mended(path: Path) -> None:
     """The reference is a digest of the content."""
 
     async def keep() -> None:
@@ -345,7 +345,7 @@ def test_a_cancelled_append_is_whole(path: Path, *, fsync: bool) -> None:
 
 
 @pytest.mark.parametrize("fsync", [False, True])
-def test_appends_at_once_keep_the_order_of_their_start(path: Path, *, fsync: bool) -> None:
+def test_simultaneous_appends_keep_their_starting_order(path: Path, *, fsync: bool) -> None:
     """Tasks do not overtake one another, the one that opens the database and the others."""
     messages = [Message("user", str(number)) for number in range(20)]
 
@@ -357,7 +357,7 @@ def test_appends_at_once_keep_the_order_of_their_start(path: Path, *, fsync: boo
     assert asyncio.run(write()) == messages
 
 
-def test_a_store_serves_one_event_loop_after_another_and_leaves_no_thread(path: Path) -> None:
+def test_successive_event_loops_leave_no_thread(path: Path) -> None:
     """A script that calls asyncio.run for every request keeps its store and its lock."""
     store, before = SqliteStore(path), set(threading.enumerate())
 
@@ -369,7 +369,7 @@ def test_a_store_serves_one_event_loop_after_another_and_leaves_no_thread(path: 
     assert not [one for one in threading.enumerate() if one not in before]
 
 
-def test_an_event_loop_goes_on_while_somebody_holds_the_database(path: Path) -> None:
+def test_held_database_does_not_block_loop(path: Path) -> None:
     """Who has to wait does so in a thread, in order, and is done when the other one is."""
     asyncio.run(_append(SqliteStore(path, "other")))
     other = sqlite3.connect(path, isolation_level=None)
@@ -392,9 +392,7 @@ def test_an_event_loop_goes_on_while_somebody_holds_the_database(path: Path) -> 
     other.close()
 
 
-def test_a_database_that_is_held_for_ever_is_told(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_endlessly_held_database_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the patience has run out, nothing is stored and the error says why."""
     monkeypatch.setattr("agentic.history.sqlite._store.BUSY_SECONDS", 0.05)
     asyncio.run(_append(SqliteStore(path, "other")))
@@ -413,7 +411,7 @@ def test_a_database_that_is_held_for_ever_is_told(
     other.close()
 
 
-def test_a_folder_in_the_way_is_said(tmp_path: Path) -> None:
+def test_folder_in_the_way_is_said(tmp_path: Path) -> None:
     """The error names the path and what to check."""
     with pytest.raises(HistoryNotWritten, match="check the path"):
         asyncio.run(SqliteStore(tmp_path).append(HELLO))
@@ -421,7 +419,7 @@ def test_a_folder_in_the_way_is_said(tmp_path: Path) -> None:
         asyncio.run(SqliteStore(tmp_path).load())
 
 
-def test_a_file_in_the_way_of_a_folder_is_said(path: Path) -> None:
+def test_file_in_folders_way_is_said(path: Path) -> None:
     """The same, one level up."""
     path.touch()
 
@@ -440,7 +438,7 @@ def test_without_flock_writing_is_refused(path: Path, write_elsewhere: Callable[
     assert list(path.parent.iterdir()) == []
 
 
-def test_what_was_deleted_is_in_no_file(path: Path) -> None:
+def test_deleted_text_is_in_no_file(path: Path) -> None:
     """A secret is overwritten where it stood, and the WAL that held it is emptied."""
     key = "sk-4eC39HqLyjWDarjtT1zdp7dc"
 
@@ -460,7 +458,7 @@ def test_what_was_deleted_is_in_no_file(path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_entering_the_room_of_history_loads_no_driver() -> None:
+def test_entering_history_loads_no_driver() -> None:
     """Only who asks for the database pays for it."""
     code = "import sys; from agentic import history; print('sqlite3' in sys.modules)"
 
@@ -470,7 +468,7 @@ def test_entering_the_room_of_history_loads_no_driver() -> None:
 
 
 @pytest.mark.slow
-def test_a_long_wal_moves_into_the_database_while_it_is_written(path: Path) -> None:
+def test_long_wal_is_moved_while_writing(path: Path) -> None:
     """A session of megabytes does not wait for its end: the WAL stays a few times its measure."""
     message = Message("user", "x" * 500_000)
 

@@ -49,7 +49,7 @@ async def _append_until_refused(store: SqliteStore) -> list[Message]:
 
 
 @pytest.mark.parametrize("fsync", [False, True])
-def test_a_write_that_fails_midway_leaves_nothing(path: Path, *, fsync: bool) -> None:
+def test_write_failing_midway_leaves_nothing(path: Path, *, fsync: bool) -> None:
     """Refused, the session is as it was; it goes on when there is room again."""
 
     async def write() -> None:

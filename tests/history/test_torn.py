@@ -38,7 +38,7 @@ async def _continue(path: Path) -> None:
 
 
 @pytest.mark.parametrize("compact", [False, True])
-def test_a_session_cut_anywhere_in_its_last_entry_goes_on(path: Path, *, compact: bool) -> None:
+def test_session_with_torn_entry_goes_on(path: Path, *, compact: bool) -> None:
     """Readers pass a torn entry over; the next writer moves it aside, byte for byte."""
     start = _write(path, compact=compact)
     whole = path.read_bytes()
@@ -54,7 +54,7 @@ def test_a_session_cut_anywhere_in_its_last_entry_goes_on(path: Path, *, compact
         aside.unlink()
 
 
-def test_a_session_cut_between_two_entries_is_not_torn(path: Path) -> None:
+def test_cut_between_entries_is_no_tear(path: Path) -> None:
     """Where a line is complete there is nothing to move."""
     start = _write(path, compact=False)
     path.write_bytes(path.read_bytes()[:start])
@@ -64,7 +64,7 @@ def test_a_session_cut_between_two_entries_is_not_torn(path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_every_torn_entry_gets_a_file_of_its_own(path: Path) -> None:
+def test_every_torn_entry_gets_own_file(path: Path) -> None:
     """What was moved aside once is not overwritten by the next."""
     for torn in (b'{"v":1,"first', b"second"):
         with path.open("ab") as file:
@@ -75,7 +75,7 @@ def test_every_torn_entry_gets_a_file_of_its_own(path: Path) -> None:
     assert Path(f"{path}.torn-2").read_bytes() == b"second"
 
 
-def test_a_file_that_never_was_a_session_is_left_alone(path: Path) -> None:
+def test_non_session_file_is_left_alone(path: Path) -> None:
     """Somebody's notes without a newline at the end are no torn entry."""
     path.write_bytes(b"my precious notes")
 
@@ -91,7 +91,7 @@ async def _append(path: Path, message: Message) -> None:
         await store.append(message)
 
 
-def test_the_zeros_that_a_power_cut_leaves_are_moved_aside(path: Path) -> None:
+def test_power_cut_zeros_are_moved_aside(path: Path) -> None:
     """A file system may have grown the file and not filled it: without a newline, that is torn."""
     asyncio.run(_append(path, THERE))
     with path.open("ab") as file:

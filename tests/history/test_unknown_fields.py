@@ -60,7 +60,7 @@ def _written(folder: Path, *lines: bytes) -> Any:
 
 
 @pytest.mark.parametrize("line", TOO_NEW)
-def test_a_field_that_must_be_understood_is_refused(folder: Path, line: bytes) -> None:
+def test_required_unknown_field_is_refused(folder: Path, line: bytes) -> None:
     """The error is one sentence, names what is not known, and asks for a newer version."""
     store = _written(folder, _entry(), line)
 
@@ -72,7 +72,7 @@ def test_a_field_that_must_be_understood_is_refused(folder: Path, line: bytes) -
 
 
 @pytest.mark.parametrize("line", TOO_NEW)
-def test_an_import_of_what_is_too_new_is_refused(place: Sessions, line: bytes) -> None:
+def test_too_new_import_is_refused(place: Sessions, line: bytes) -> None:
     """No place takes in what it would misread."""
     with pytest.raises(HistoryTooNew):
         asyncio.run(place.import_("monday", [_entry(), line]))
@@ -80,7 +80,7 @@ def test_an_import_of_what_is_too_new_is_refused(place: Sessions, line: bytes) -
     assert list(asyncio.run(place.list())) == []
 
 
-def test_a_kind_that_is_not_known_is_missed_by_no_reader(place: Any) -> None:
+def test_no_reader_misses_unknown_kinds(place: Any) -> None:
     """A row of a later kind is in no view that is read, and yet `full()` does not leave it out."""
     asyncio.run(place.import_("monday", [_entry(), _line(type="replace", messages=[])]))
     _make_newer(place)
@@ -104,7 +104,7 @@ def _make_newer(place: Any) -> None:
     connection.close()
 
 
-def test_what_is_understood_may_be_asked_for(folder: Path) -> None:
+def test_understood_fields_may_be_required(folder: Path) -> None:
     """A field that this version knows is no reason to refuse."""
     message = _message(must_understand=["v", "content"])
     store = _written(folder, _entry(must_understand=["type", "message"]), message)
@@ -112,7 +112,7 @@ def test_what_is_understood_may_be_asked_for(folder: Path) -> None:
     assert [one.content for one in asyncio.run(store.load())] == ["hello", "hello"]
 
 
-def test_what_may_be_passed_over_is_not_refused(folder: Path) -> None:
+def test_optional_entry_is_not_refused(folder: Path) -> None:
     """An entry that says it is optional is passed over, whatever else it says."""
     newer = _entry(span=1, must_understand=["span"], optional=True)
     store = _written(folder, _entry(), newer)

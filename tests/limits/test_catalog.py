@@ -9,7 +9,7 @@ from agentic.limits._catalog import SOURCES, Source
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.address)
-def test_every_number_has_a_page_and_a_day(source: Source) -> None:
+def test_every_number_has_page_and_day(source: Source) -> None:
     """An address that can be opened, a day that has been, and at least one model."""
     assert source.address.startswith("https://")
     assert date(2026, 1, 1) <= source.read_on <= date.today()  # noqa: DTZ011  a day, not a moment
@@ -23,7 +23,7 @@ def test_no_model_is_stated_twice() -> None:
     assert [name for name, times in names.items() if times > 1] == []
 
 
-def test_every_model_is_known_and_has_a_window() -> None:
+def test_every_model_has_a_window() -> None:
     """An entry without a window, or one longer in its output than in all, is a slip."""
     limits = [entry for source in SOURCES for entry in source.models.values()]
 
@@ -35,7 +35,7 @@ UNSTATED = {"gpt-4", "grok-4", "grok-4.7", "llama-3.1", "mistral-large", "mistra
 """Models whose page does not state their longest reply."""
 
 
-def test_no_longest_reply_is_missing_by_accident() -> None:
+def test_no_longest_reply_is_missing_accidentally() -> None:
     """A new row without one is added here, or it is a slip."""
     rows = [row for source in SOURCES for row in source.models.items()]
 

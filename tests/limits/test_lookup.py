@@ -44,7 +44,7 @@ def test_every_name_finds_itself(name: str) -> None:
 
 
 @given(prefix=PREFIXES, name=NAMES, date=st.just("") | DATED)
-def test_prefix_date_and_case_do_not_matter(prefix: str, name: str, date: str) -> None:
+def test_prefix_date_and_case_are_ignored(prefix: str, name: str, date: str) -> None:
     """A model is found behind a provider's prefix, before a snapshot's date, in capitals."""
     spelled = prefix + name + date
 
@@ -99,14 +99,14 @@ def test_spellings_of_the_providers_are_understood(model: str, name: str) -> Non
         "claude-opus-4-99",
     ],
 )
-def test_model_that_merely_looks_alike_is_unknown(model: str) -> None:
+def test_merely_similar_model_is_unknown(model: str) -> None:
     """Another version, a longer word or a family is no match."""
     assert lookup(model) == UNKNOWN
     assert get_context_limit(model) == 8_192
 
 
 @pytest.mark.parametrize("model", [None, 4, b"gpt-4o", ["gpt-4o"]])
-def test_model_that_is_no_text_is_refused(model: object) -> None:
+def test_non_text_model_is_refused(model: object) -> None:
     """The error names the argument and shows what was given."""
     with pytest.raises(ConfigError, match=r"^model must be a str.*, got .*"):
         lookup(model)  # type: ignore[arg-type]
@@ -136,13 +136,13 @@ def test_similar_names_are_not_the_catalog_s(model: str) -> None:
     assert _longest_name(model, CATALOG) is None
 
 
-def test_context_limits_hold_every_value_of_supyagent() -> None:
+def test_context_limits_hold_every_supyagent_value() -> None:
     """A user who comes from there finds the same windows, in the table and by the function."""
     assert CONTEXT_LIMITS.items() >= SUPYAGENT.items()
     assert {name: get_context_limit(name) for name in SUPYAGENT} == SUPYAGENT
 
 
-def test_context_limits_are_the_catalog_and_the_default() -> None:
+def test_context_limits_are_catalog_and_default() -> None:
     """There is one table of facts."""
     windows = {name: limits.context_window for name, limits in CATALOG.items()}
 

@@ -22,12 +22,12 @@ CATALOG = {name for source in SOURCES for name in source.models}
         ("Claude-2.1", 200_000),
     ],
 )
-def test_model_that_only_the_registry_has_is_known(model: str, window: int) -> None:
+def test_model_only_in_registry_is_known(model: str, window: int) -> None:
     """Behind the prefixes that providers write, too; nobody states its longest reply."""
     assert lookup(model) == ModelLimits(window, 0)
 
 
-def test_catalog_wins_wherever_it_knows_the_model() -> None:
+def test_catalog_wins_where_it_knows() -> None:
     """The registry's other numbers for the same names are never seen."""
     told = {
         model.id: lookup(model.id)
@@ -45,12 +45,12 @@ def test_catalog_wins_wherever_it_knows_the_model() -> None:
 @pytest.mark.parametrize(
     "model", ["my-model", "gpt-4.5-preview", "claude-opus-4-99", "", "a/b:c.d"]
 )
-def test_model_without_a_window_in_either_is_unknown(model: str) -> None:
+def test_model_without_any_window_is_unknown(model: str) -> None:
     """Neither a name that nobody has, nor one whose window the registry lacks."""
     assert lookup(model) == ModelLimits(8_192, 0, known=False)
 
 
-def test_an_empty_name_does_not_load_the_library(run_python: Callable[[str], str]) -> None:
+def test_empty_name_loads_no_library(run_python: Callable[[str], str]) -> None:
     """A custom decider often has no name, and every command would wait for the import."""
     program = (
         "import sys; from agentic.limits import lookup;"

@@ -82,7 +82,7 @@ def test_other_calls_go_on_meanwhile() -> None:
     assert looked.error.kind == "timeout"
 
 
-def test_limit_of_seconds_ends_a_waiting_call() -> None:
+def test_limit_of_seconds_ends_waiting_call() -> None:
     """While another call uses up the seconds; the waiting call was never run."""
     runner = _runner({"act": _pause, "look": _hang}, Slow(3600), limits=RunLimits(seconds=0.05))
 
@@ -104,7 +104,7 @@ async def _cancel(store: MemoryStore) -> None:
     assert run.cancelled()
 
 
-def test_cancelling_a_waiting_run_leaves_a_valid_history() -> None:
+def test_cancelled_waiting_run_leaves_valid_history() -> None:
     """The call that was never approved reads as not run; the other one's effect is unknown."""
     store = MemoryStore()
 
@@ -116,7 +116,7 @@ def test_cancelling_a_waiting_run_leaves_a_valid_history() -> None:
     assert kinds == ["not_run", "interrupted"]
 
 
-def test_waiting_of_an_inner_agent_counts_towards_no_limit() -> None:
+def test_inner_agents_waiting_exhausts_no_limit() -> None:
     """A tool that runs an agent waits as long as that agent waits for a person."""
 
     @tool
@@ -132,7 +132,7 @@ def test_waiting_of_an_inner_agent_counts_towards_no_limit() -> None:
     assert runner.run_sync("hi").tool_results[0].output == "Done."
 
 
-def test_waiting_of_an_agent_in_a_thread_counts_towards_no_limit() -> None:
+def test_threaded_agents_waiting_exhausts_no_limit() -> None:
     """A sync tool has an event loop of its own."""
 
     @tool
@@ -146,7 +146,7 @@ def test_waiting_of_an_agent_in_a_thread_counts_towards_no_limit() -> None:
     assert result.tool_results[0].output == "Done."
 
 
-def test_results_are_stored_while_a_call_waits() -> None:
+def test_results_are_stored_during_the_wait() -> None:
     """Whoever approves after days finds the other results of the turn in the store."""
     store = MemoryStore()
     seen: list[list[str]] = []
@@ -172,14 +172,14 @@ async def _ask_inside(_: ToolCall) -> str:
     return "answered"
 
 
-def test_tool_may_wait_for_a_person_itself() -> None:
+def test_tool_itself_may_wait_for_person() -> None:
     """In the middle of its work, it stops the clocks."""
     runner = _runner({"look": _ask_inside}, Slow(), tool_timeout_seconds=0.1)
 
     assert runner.run_sync("hi").tool_results[0].output == "answered"
 
 
-def test_tool_that_asks_itself_may_have_begun() -> None:
+def test_tool_asking_itself_may_have_begun() -> None:
     """If the run is cancelled then, nobody knows what it did before."""
     store = MemoryStore()
 

@@ -54,7 +54,7 @@ def _stored(store: MemoryStore) -> list[Message]:
     return stored
 
 
-def test_cancelled_while_deciding_the_request_is_stored() -> None:
+def test_cancelled_decision_leaves_request_stored() -> None:
     """There is no reply, and nothing is half done."""
     place, store = _Place(), MemoryStore()
 
@@ -63,7 +63,7 @@ def test_cancelled_while_deciding_the_request_is_stored() -> None:
     assert [message.role for message in _stored(store)] == ["user"]
 
 
-def test_cancelled_while_tools_run_every_call_gets_a_result() -> None:
+def test_cancelled_tools_all_get_results() -> None:
     """What had ended keeps its result, what had not is told so, and the tools are stopped."""
     place, store = _Place(), MemoryStore()
     executor = ScriptedExecutor(
@@ -93,7 +93,7 @@ class _SlowStore(MemoryStore):
 
 
 @pytest.mark.parametrize("role", ["user", "assistant", "tool"])
-def test_cancelled_while_a_message_is_stored_it_is_stored_whole(role: str) -> None:
+def test_cancelled_storing_finishes_the_message(role: str) -> None:
     """The cancellation waits for the store and the results of open calls, and all is told."""
     place = _Place()
     store = _SlowStore(place, role)
@@ -123,7 +123,7 @@ class _SlowForSteered(MemoryStore):
         await super().append(message)
 
 
-def test_cancelled_while_a_steered_message_is_stored_it_is_stored_once() -> None:
+def test_cancellation_stores_steered_message_once() -> None:
     """Unlike one whose append failed, it is not stored again as the run ends."""
     place = _Place()
 
@@ -139,7 +139,7 @@ def test_cancelled_while_a_steered_message_is_stored_it_is_stored_once() -> None
     assert [m.content for m in _stored(store)] == ["hi", "It is a tree.", "And why?"]
 
 
-def test_a_second_cancellation_does_not_hide_the_end() -> None:
+def test_second_cancellation_does_not_hide_end() -> None:
     """It arrives while a message that nobody has read is stored."""
     asked, place = _Place(), _Place()
     runner = Runner(ScriptedDecider(asked.wait), store=_SlowForSteered(place))
@@ -162,7 +162,7 @@ def test_a_second_cancellation_does_not_hide_the_end() -> None:
     assert recorder.names == ["agent_end"]
 
 
-def test_cancelled_while_the_store_fails_the_cancellation_passes() -> None:
+def test_cancellation_outranks_a_failing_store() -> None:
     """Nothing is stored and nothing told; the failure matters less than being cancelled."""
     place = _Place()
 
@@ -179,7 +179,7 @@ def test_cancelled_while_the_store_fails_the_cancellation_passes() -> None:
     assert (recorder.events, _stored(store)) == ([], [])
 
 
-def test_cancelled_while_a_session_begins_its_past_is_stored_whole() -> None:
+def test_cancelled_beginning_stores_whole_past() -> None:
     """The history of a request is stored to its end: half of it would be another past."""
     place = _Place()
     store = _SlowStore(place, "user")
@@ -195,7 +195,7 @@ def test_cancelled_while_a_session_begins_its_past_is_stored_whole() -> None:
     assert _stored(store) == past
 
 
-def test_calls_that_a_cancellation_kept_from_running_are_told_so() -> None:
+def test_calls_cancelled_before_running_are_told() -> None:
     """No tool has run, so their effect is not unknown."""
     place = _Place()
     store = _SlowStore(place, "assistant")
@@ -209,7 +209,7 @@ def test_calls_that_a_cancellation_kept_from_running_are_told_so() -> None:
     }
 
 
-def test_cancelled_twice_the_results_are_stored_all_the_same() -> None:
+def test_second_cancellation_still_stores_results() -> None:
     """The second cancellation, while the results are being stored, waits as the first did."""
     place, store = _Place(), MemoryStore()
     runner = Runner(ScriptedDecider(_CALLS), ScriptedExecutor({"t": place.wait}), store)
@@ -235,7 +235,7 @@ def test_cancelled_twice_the_results_are_stored_all_the_same() -> None:
 
 
 @pytest.mark.parametrize("signal", ["tool_execution_start", "message_end", "message_start"])
-def test_cancelled_while_a_receiver_is_told_every_call_has_a_result(signal: str) -> None:
+def test_cancelled_during_event_closes_every_call(signal: str) -> None:
     """A slow listener is no reason for an open round."""
     place, store = _Place(), MemoryStore()
     runner = Runner(ScriptedDecider(_CALLS), ScriptedExecutor({"t": "text"}), store)
@@ -246,7 +246,7 @@ def test_cancelled_while_a_receiver_is_told_every_call_has_a_result(signal: str)
     _stored(store)
 
 
-def test_every_tool_that_was_announced_is_told_to_have_ended() -> None:
+def test_every_announced_tool_is_told_ended() -> None:
     """A display that shows a call as running never waits for its end."""
     place = _Place()
     runner = Runner(ScriptedDecider(_CALLS), ScriptedExecutor({"t": "text"}))
@@ -264,7 +264,7 @@ def test_every_tool_that_was_announced_is_told_to_have_ended() -> None:
 
 
 @pytest.mark.parametrize("signal", ["agent_start", "turn_start", "message_start"])
-def test_a_cancelled_run_says_that_it_is_over(signal: str) -> None:
+def test_cancelled_run_says_it_is_over(signal: str) -> None:
     """`agent_end` comes whenever `agent_start` came, with the cancellation."""
     place = _Place()
     runner = Runner(ScriptedDecider("Done."))
@@ -302,7 +302,7 @@ def _long_session(store: MemoryStore) -> None:
         asyncio.run(store.append(Message("user", "word " * 200)))
 
 
-def test_cancelled_while_a_compaction_is_stored_the_event_tells_what_was_stored() -> None:
+def test_cancelled_compaction_tells_what_was_stored() -> None:
     """The compaction happened, so that is what its end says; then the cancellation passes."""
     place = _Place()
     store = _SlowRewriter(place)
@@ -318,7 +318,7 @@ def test_cancelled_while_a_compaction_is_stored_the_event_tells_what_was_stored(
     assert asyncio.run(store.load())[0].summary == end.summary
 
 
-def test_cancelled_while_a_compactor_works_nothing_has_changed() -> None:
+def test_cancelled_compactor_changes_nothing() -> None:
     """The history is as it was, and the event carries the cancellation."""
     place, store = _Place(), MemoryStore()
     _long_session(store)
@@ -337,7 +337,7 @@ def test_cancelled_while_a_compactor_works_nothing_has_changed() -> None:
     assert asyncio.run(store.load()) == asyncio.run(store.full())
 
 
-def test_after_a_cancellation_the_next_run_goes_on() -> None:
+def test_next_run_follows_a_cancellation() -> None:
     """The same Runner takes the next request, on a sound history."""
     place, store = _Place(), MemoryStore()
     decider = ScriptedDecider(_CALLS, "Done.")
@@ -357,7 +357,7 @@ def test_after_a_cancellation_the_next_run_goes_on() -> None:
 
 
 @pytest.mark.parametrize("answer", ["text", ValueError("no")])
-def test_a_timeout_around_a_run_stays_a_timeout(answer: object) -> None:
+def test_timeout_around_run_stays_timeout(answer: object) -> None:
     """`asyncio.timeout` around a run sees its own cancellation come back."""
 
     async def main(pause: Callable[[], Any]) -> None:

@@ -57,7 +57,7 @@ class _Hanging:
 # strategies: what is seen, and what is kept
 
 
-def test_a_strategy_makes_the_view_and_leaves_the_history() -> None:
+def test_strategy_changes_view_not_history() -> None:
     """The model sees less, the store and the result hold everything."""
     store, decider = _session(), ScriptedDecider("Done.")
     strategy = FitContextWindow(700, low_watermark=1.0)
@@ -70,7 +70,7 @@ def test_a_strategy_makes_the_view_and_leaves_the_history() -> None:
     assert list(request.history) == strategy.compact(list(result.history[:-1]))
 
 
-def test_strategies_are_applied_in_order_and_may_be_plain_callables() -> None:
+def test_ordered_strategies_may_be_plain_callables() -> None:
     """Each gets what the one before gave."""
     decider = ScriptedDecider("Done.")
     first: Callable[[list[Message]], list[Message]] = lambda messages: messages[-3:]  # noqa: E731
@@ -87,7 +87,7 @@ def test_strategies_are_applied_in_order_and_may_be_plain_callables() -> None:
 
 
 @pytest.mark.parametrize("unchanged", [lambda messages: messages, lambda messages: messages[:]])
-def test_a_view_that_is_the_history_is_no_change(
+def test_view_equalling_history_is_no_change(
     unchanged: Callable[[list[Message]], list[Message]],
 ) -> None:
     """`context_changed` is told only when a strategy changed the view; an equal list is none."""
@@ -99,7 +99,7 @@ def test_a_view_that_is_the_history_is_no_change(
     assert (event.messages_before, event.messages_after) == (11, 10)
 
 
-def test_a_callable_that_changes_its_list_does_not_change_the_history() -> None:
+def test_careless_callable_leaves_the_history_alone() -> None:
     """A strategy sees a list of its own, so a careless one loses nothing."""
 
     def careless(messages: list[Message]) -> list[Message]:
@@ -117,7 +117,7 @@ def test_a_callable_that_changes_its_list_does_not_change_the_history() -> None:
 # compaction: when it is due, and what becomes of it
 
 
-def test_a_full_context_is_compacted_before_the_decision() -> None:
+def test_full_context_is_compacted_before_decision() -> None:
     """The model sees the summary and what is recent; the store holds them too, and all in full."""
     store, decider = _session(), ScriptedDecider("Done.")
 
@@ -133,7 +133,7 @@ def test_a_full_context_is_compacted_before_the_decision() -> None:
     assert len(asyncio.run(store.full())) == 12
 
 
-def test_the_budget_is_checked_before_every_decision() -> None:
+def test_every_decision_checks_the_budget() -> None:
     """A tool output that fills the window is compacted away within the run."""
     calls = [Decision("", [ToolCall(f"c{n}", "t")]) for n in range(6)]
     decider = ScriptedDecider(*calls, "Done.")
@@ -156,7 +156,7 @@ def test_the_budget_is_checked_before_every_decision() -> None:
         (_Hanging(), TimeoutError),
     ],
 )
-def test_a_failed_compaction_changes_nothing_and_the_request_fits(
+def test_failed_compaction_still_sends_fitting_request(
     compactor: Compactor, error: type[Exception]
 ) -> None:
     """The history is untouched, the event has the error, and the view is cut to the window."""
@@ -173,7 +173,7 @@ def test_a_failed_compaction_changes_nothing_and_the_request_fits(
     assert count_tokens(decider.requests[0].history) <= 750
 
 
-def test_a_summary_that_fills_the_window_is_shown_in_part() -> None:
+def test_window_filling_summary_is_shown_partly() -> None:
     """It pays for itself, but no request would fit beside it; nothing of it is lost."""
     store, decider = _session(), ScriptedDecider("Done.")
     budget = _budget(_Answering("word" * 760))
@@ -187,7 +187,7 @@ def test_a_summary_that_fills_the_window_is_shown_in_part() -> None:
     assert count_tokens(sent) <= 750
 
 
-def test_a_compactor_that_fails_for_ever_ends_no_run() -> None:
+def test_ever_failing_compactor_ends_no_run() -> None:
     """Turn after turn fits the window, with the task in it, and the archive is whole."""
     calls = [Decision("", [ToolCall(f"c{n}", "t")]) for n in range(30)]
     store, decider = MemoryStore(), ScriptedDecider(*calls, "Done.")
@@ -203,7 +203,7 @@ def test_a_compactor_that_fails_for_ever_ends_no_run() -> None:
     assert 1 < compactor.asked < 31
 
 
-def test_a_store_that_cannot_replace_keeps_the_history_as_it_was() -> None:
+def test_unreplaceable_store_keeps_the_history() -> None:
     """A compaction that could not be stored has not happened."""
 
     class Fixed(MemoryStore):
@@ -222,7 +222,7 @@ def test_a_store_that_cannot_replace_keeps_the_history_as_it_was() -> None:
     assert count_tokens(decider.requests[0].history) <= 750
 
 
-def test_a_session_in_a_file_survives_compaction_and_resume(tmp_path: Path) -> None:
+def test_file_session_survives_compaction_and_resume(tmp_path: Path) -> None:
     """A later process goes on from the summary; the archive and its undo have everything."""
 
     async def talk(number: int) -> list[Message]:
@@ -246,7 +246,7 @@ def test_a_session_in_a_file_survives_compaction_and_resume(tmp_path: Path) -> N
 # overflow: the provider says that it is too much
 
 
-def test_an_overflow_leads_to_one_compaction_and_one_smaller_request() -> None:
+def test_overflow_leads_to_one_smaller_request() -> None:
     """The compaction is forced, the second request strictly smaller, and the run goes on."""
     store, decider = _session(), ScriptedDecider(_OVERFLOW, "Done.")
     budget = _budget(_Answering("so far"), context_window=100_000)
@@ -264,7 +264,7 @@ def test_an_overflow_leads_to_one_compaction_and_one_smaller_request() -> None:
 @pytest.mark.parametrize(
     "compactor", [None, _Answering(OSError("no model")), _Answering("word" * 5_000)]
 )
-def test_an_overflow_is_answered_with_less_whatever_the_compactor_does(
+def test_overflow_shrinks_whatever_compactor_does(
     compactor: Compactor | None,
 ) -> None:
     """Without a summary, or with a longer one, the view is cut; the request stays in it."""
@@ -278,7 +278,7 @@ def test_an_overflow_is_answered_with_less_whatever_the_compactor_does(
     assert second[-1].content == "hi"
 
 
-def test_an_overflow_leaves_no_longer_summary_behind() -> None:
+def test_overflow_refuses_a_longer_summary() -> None:
     """A forced summary that is longer than what it replaces is refused."""
     store, decider = _session(), ScriptedDecider(_OVERFLOW, "Done.")
     budget = _budget(_Answering("word" * 5_000), context_window=100_000)
@@ -302,7 +302,7 @@ def test_a_second_overflow_ends_the_run() -> None:
 
 
 @pytest.mark.parametrize("budget", [None, Manager()])
-def test_without_a_budget_an_overflow_ends_the_run_at_once(budget: Manager | None) -> None:
+def test_overflow_without_budget_ends_run(budget: Manager | None) -> None:
     """Nothing may be left out that nobody can measure."""
     decider = ScriptedDecider(_OVERFLOW, "never")
 
@@ -312,7 +312,7 @@ def test_without_a_budget_an_overflow_ends_the_run_at_once(budget: Manager | Non
     assert decider.steps_left == 1
 
 
-def test_what_cannot_be_made_smaller_is_not_sent_again() -> None:
+def test_unshrinkable_request_is_not_repeated() -> None:
     """One message that is too large ends the run without a second request."""
     decider = ScriptedDecider(_OVERFLOW, "never")
     budget = _budget(_Answering("so far"), context_window=100_000)
@@ -323,7 +323,7 @@ def test_what_cannot_be_made_smaller_is_not_sent_again() -> None:
     assert decider.steps_left == 1
 
 
-def test_the_reply_after_an_overflow_begins_once() -> None:
+def test_reply_after_overflow_begins_once() -> None:
     """A display sees one message begin and end, whatever it took."""
     decider = ScriptedDecider(_OVERFLOW, "Done.")
     budget = _budget(_Answering("so far"), context_window=100_000)
@@ -337,7 +337,7 @@ def test_the_reply_after_an_overflow_begins_once() -> None:
 # measuring
 
 
-def test_the_size_that_the_provider_reports_counts() -> None:
+def test_providers_reported_size_counts() -> None:
     """A provider that counts more than the counter triggers the compaction."""
     store = _session(messages=8, tokens=50)
     call = Decision("", [ToolCall("c1", "t")], Usage(input=5_000, output=10))
@@ -351,7 +351,7 @@ def test_the_size_that_the_provider_reports_counts() -> None:
     assert recorder.of(events.ContextCompactionEnd)[0].reason == "window"
 
 
-def test_from_the_second_call_on_the_size_is_exact() -> None:
+def test_size_is_exact_after_first_call() -> None:
     """What the loop says it sends is within a percent of what the provider then counts."""
 
     def provider(messages: Sequence[Message]) -> int:
@@ -375,7 +375,7 @@ def test_from_the_second_call_on_the_size_is_exact() -> None:
     assert max(off[2:]) < 0.01
 
 
-def test_what_was_reported_in_one_run_counts_in_the_next() -> None:
+def test_reported_size_counts_in_next_run() -> None:
     """With a store the runs are one conversation, and its size is known from the start."""
     decider = ScriptedDecider(Decision("1234", usage=Usage(input=500, output=20)), "Done.")
     runner = Runner(decider, store=MemoryStore(), budget=_budget(None))
@@ -387,7 +387,7 @@ def test_what_was_reported_in_one_run_counts_in_the_next() -> None:
     assert recorder.of(events.TurnStart)[0].context_tokens == 500 + 20 + 5
 
 
-def test_a_cut_view_is_left_alone_until_it_is_full() -> None:
+def test_cut_view_stays_until_full() -> None:
     """Though the measure moves with every report, most requests begin as the one before did."""
 
     def decide(request: Input) -> Decision:
@@ -407,7 +407,7 @@ def test_a_cut_view_is_left_alone_until_it_is_full() -> None:
     assert kept > 80
 
 
-def test_one_request_says_nothing_of_the_next_without_a_store() -> None:
+def test_without_store_requests_teach_nothing() -> None:
     """What a provider reported with one system prompt does not shrink another conversation."""
     earlier = [Message("user", "word" * 100), Message("assistant", "word" * 100)] * 2
     decider = ScriptedDecider(Decision("a", usage=Usage(input=900, output=1)), "b")
@@ -419,7 +419,7 @@ def test_one_request_says_nothing_of_the_next_without_a_store() -> None:
     assert len(decider.requests[1].history) == 5
 
 
-def test_the_system_prompt_and_the_tools_count() -> None:
+def test_system_prompt_and_tools_count() -> None:
     """What is sent beside the messages takes its part of the window."""
     decider, executor = ScriptedDecider("Done."), ScriptedExecutor({"t": ""})
     budget = Manager(_COUNTER)
@@ -432,7 +432,7 @@ def test_the_system_prompt_and_the_tools_count() -> None:
     assert turn.context_tokens > 100 + count_tokens(decider.requests[0].history)
 
 
-def test_a_compaction_leaves_room_for_what_is_sent_beside() -> None:
+def test_compaction_leaves_room_for_overhead() -> None:
     """With a long system prompt less of the conversation stays."""
     store, decider = _session(messages=20, tokens=100), ScriptedDecider("Done.")
     runner = Runner(
@@ -456,7 +456,7 @@ class _CountingCounter:
 
 
 @pytest.mark.parametrize("compactor", [None, Digest(), _Answering(OSError("no model"))])
-def test_no_text_is_counted_twice_in_a_long_run(compactor: Compactor | None) -> None:
+def test_long_run_counts_no_text_twice(compactor: Compactor | None) -> None:
     """300 turns, with one counter in the budget, the strategy and the meter."""
 
     def decide(request: Input) -> Decision:
@@ -484,7 +484,7 @@ def test_no_text_is_counted_twice_in_a_long_run(compactor: Compactor | None) -> 
     assert max(count_tokens(request.history) for request in decider.requests) <= 3_000
 
 
-def test_a_digest_keeps_the_task_through_many_compactions() -> None:
+def test_digest_keeps_task_through_many_compactions() -> None:
     """The real compactor without a model, in a run that outgrows its window many times."""
     calls = [
         Decision(f"Step {n}.", [ToolCall(f"c{n}", "read", f'{{"path": "file_{n}.py"}}')])
@@ -507,7 +507,7 @@ def test_a_digest_keeps_the_task_through_many_compactions() -> None:
     assert len(asyncio.run(store.full())) == 82
 
 
-def test_a_summary_from_an_earlier_session_is_folded_not_stacked() -> None:
+def test_earlier_summary_is_folded_not_stacked() -> None:
     """However often a session is resumed, it holds one summary."""
     store = _session()
     runner = Runner(
@@ -531,7 +531,7 @@ async def _ask(_: str) -> str:
     return "They counted."
 
 
-def test_the_usage_of_summaries_is_in_the_result() -> None:
+def test_result_includes_the_summaries_usage() -> None:
     """And in `agent_end`; a turn tells its own call alone."""
     reply = Decision("Done.", usage=Usage(input=7, output=3))
     runner = Runner(ScriptedDecider(reply), store=_session(), budget=_budget(Model(_ask)))

@@ -108,7 +108,7 @@ def test_budget_without_view_is_refused() -> None:
         loop.Runner(ScriptedDecider("done"), budget=object())  # type: ignore[arg-type]
 
 
-def test_anything_that_makes_views_is_a_budget() -> None:
+def test_any_view_maker_is_a_budget() -> None:
     """`loop.ViewMaker` is a protocol: nobody inherits from it."""
 
     class Own:

@@ -59,13 +59,13 @@ def _compacting() -> Manager:
         ("system_prompt", None),
     ],
 )
-def test_a_runner_refuses_a_part_that_is_none(name: str, given: object) -> None:
+def test_runner_refuses_an_unfit_part(name: str, given: object) -> None:
     """The error names the argument, what was given, what is allowed and what to do."""
     with pytest.raises(ConfigError, match=rf"(?s)^(Runner\.)?{name}.* must be .+, got .*"):
         _runner(**{name: given})
 
 
-def test_a_budget_that_compacts_needs_a_store_that_can_be_rewritten() -> None:
+def test_compacting_budget_needs_rewritable_store() -> None:
     """It is refused when the Runner is made, not when the context is full."""
     with pytest.raises(ConfigError, match=r"^store must be a Rewriter.*replace\(messages\)"):
         _runner(store=_AppendOnly(), budget=_compacting())
@@ -74,7 +74,7 @@ def test_a_budget_that_compacts_needs_a_store_that_can_be_rewritten() -> None:
 @pytest.mark.parametrize(
     "budget", [None, Manager(), Manager(CharCounter()), Manager(None, Digest())]
 )
-def test_a_budget_that_rewrites_nothing_takes_any_store(budget: Manager | None) -> None:
+def test_unrewriting_budget_takes_any_store(budget: Manager | None) -> None:
     """Without a counter or a compactor a budget never replaces the history."""
     runner = _runner(store=_AppendOnly(), budget=budget)
 
@@ -101,7 +101,7 @@ def test_a_budget_that_rewrites_nothing_takes_any_store(budget: Manager | None) 
         (lambda: Decision(stop_word=None), "Decision.stop_word"),  # type: ignore[arg-type]
     ],
 )
-def test_a_record_refuses_what_it_cannot_hold(make: Callable[[], object], name: str) -> None:
+def test_record_refuses_wrong_values(make: Callable[[], object], name: str) -> None:
     """A wrong value is refused where it enters, in words that name the field."""
     with pytest.raises(ConfigError, match=rf"(?s)^{name} must be .+, got .*; .+"):
         make()
@@ -113,7 +113,7 @@ def test_a_stop_reason_may_be_spelled() -> None:
 
 
 @pytest.mark.parametrize("given", [None, 3, Message("user", "hi"), {"user_message": "hi"}])
-def test_a_run_takes_a_request_or_its_text(given: Any) -> None:
+def test_run_takes_request_or_text(given: Any) -> None:
     """Anything else is refused, and nothing is stored."""
     store = MemoryStore()
 
@@ -146,7 +146,7 @@ def test_a_strategy_must_give_a_list(view: Any) -> None:
         runner.run_sync("hi")
 
 
-def test_run_sync_inside_a_loop_says_to_await() -> None:
+def test_run_sync_in_loop_advises_await() -> None:
     """A script's door is refused where an event loop runs, with the other door's name."""
 
     async def inside() -> None:

@@ -27,7 +27,7 @@ def _runner(*steps: Decision | str | Exception, store: MemoryStore | None = None
     )
 
 
-def test_the_events_of_a_run_come_in_order() -> None:
+def test_runs_events_come_in_order() -> None:
     """A run holds turns, a turn its messages and tools; a tool starts, is truncated, ends."""
     runner = _runner(_CALLS, "Done.")
 
@@ -50,7 +50,7 @@ def test_the_events_of_a_run_come_in_order() -> None:
     ]
 
 
-def test_every_event_names_the_run_and_comes_from_the_runner() -> None:
+def test_events_name_run_and_their_runner() -> None:
     """All of one run have its id, and two runs have two."""
     runner = _runner(_CALLS, "Done.", "Again.")
 
@@ -64,7 +64,7 @@ def test_every_event_names_the_run_and_comes_from_the_runner() -> None:
     assert first.events[0].run_id != second.events[0].run_id
 
 
-def test_turns_are_told_with_their_number_and_usage() -> None:
+def test_turns_tell_their_number_and_usage() -> None:
     """The sum is in the end of the run, each turn's own in the end of the turn."""
     with EventRecorder() as recorder:
         _runner(_CALLS, Decision("Done.", usage=Usage(20, 1))).run_sync("hi")
@@ -78,7 +78,7 @@ def test_turns_are_told_with_their_number_and_usage() -> None:
     assert (end.usage, end.reply, end.error) == (Usage(30, 6, 36), "Done.", None)
 
 
-def test_a_reply_that_was_cut_off_is_told() -> None:
+def test_cut_off_reply_is_told() -> None:
     """The end of the turn carries our reason and the provider's own word."""
     cut_off = Decision("It is", stop_reason=StopReason.MAX_TOKENS, stop_word="length")
 
@@ -110,7 +110,7 @@ def test_what_is_told_is_stored() -> None:
     assert seen == [True] * 6
 
 
-def test_when_a_compaction_is_told_it_is_stored() -> None:
+def test_told_compaction_is_already_stored() -> None:
     """The Manager's events come from the Runner, and its end after the store was rewritten."""
     store = MemoryStore()
     seen = []
@@ -164,7 +164,7 @@ def test_a_failed_run_says_with_what() -> None:
     assert end.usage == Usage(10, 5, 15)
 
 
-def test_a_turn_without_a_reply_has_no_end() -> None:
+def test_turn_without_reply_has_no_end() -> None:
     """There is nothing that `message_end` and `turn_end` could report as stored."""
     with EventRecorder() as recorder, pytest.raises(ConnectionResetError):
         _runner(ConnectionResetError("gone")).run_sync("hi")
@@ -175,7 +175,7 @@ def test_a_turn_without_a_reply_has_no_end() -> None:
     ]
 
 
-def test_a_store_that_cannot_be_read_ends_a_run_that_began() -> None:
+def test_unreadable_store_ends_a_begun_run() -> None:
     """Whoever heard of the start hears of the end."""
 
     class Unreadable(MemoryStore):
@@ -188,7 +188,7 @@ def test_a_store_that_cannot_be_read_ends_a_run_that_began() -> None:
     assert recorder.names == ["agent_start", "agent_end"]
 
 
-def test_a_resume_that_cannot_begin_sends_nothing() -> None:
+def test_unstartable_resume_sends_nothing() -> None:
     """There is no end without a start, and a start needs the request in the history."""
     runner = _runner("never", store=MemoryStore())
 
@@ -211,7 +211,7 @@ def test_an_exhausted_run_says_so() -> None:
     assert "tool_execution_end" not in recorder.names
 
 
-def test_the_size_of_what_is_sent_is_told_where_something_counts() -> None:
+def test_sent_size_is_told_when_counted() -> None:
     """Without a counter there is no number, with one it is the view's."""
     budget = Manager(CharCounter())
 

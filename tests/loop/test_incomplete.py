@@ -66,7 +66,7 @@ def test_complete_reply_is_not_incomplete() -> None:
     assert (result.reply, result.incomplete, end.incomplete) == ("It is.", "", "")
 
 
-def test_failed_run_leaves_it_to_the_error() -> None:
+def test_failed_run_leaves_it_to_error() -> None:
     """An error says more than this could."""
     runner = Runner(ScriptedDecider(OSError("offline")))
 

@@ -42,7 +42,7 @@ def _run(store: Any, *outputs: object, **options: Any) -> Result:
     return asyncio.run(_runner(store, *outputs, **options).run("hi"))
 
 
-def test_the_whole_of_a_cut_output_is_kept_before_its_message() -> None:
+def test_cut_output_is_kept_before_message() -> None:
     """The result and its notice carry the reference, in the history and in the archive."""
     store = _Keeper()
 
@@ -55,7 +55,7 @@ def test_the_whole_of_a_cut_output_is_kept_before_its_message() -> None:
     assert asyncio.run(store.full())[2].tool_results == (result,)
 
 
-def test_what_the_budget_of_a_turn_cuts_is_kept_too() -> None:
+def test_turn_budgets_cuts_are_kept_too() -> None:
     """Only what was cut, and each of them whole."""
     store = _Keeper()
 
@@ -68,7 +68,7 @@ def test_what_the_budget_of_a_turn_cuts_is_kept_too() -> None:
     assert kept == ["b" * 500, "c" * 900]
 
 
-def test_what_is_not_cut_is_not_kept() -> None:
+def test_uncut_outputs_are_not_kept() -> None:
     """A session does not store its outputs twice."""
     store = _Keeper()
 
@@ -78,7 +78,7 @@ def test_what_is_not_cut_is_not_kept() -> None:
     assert "keep" not in store.asked
 
 
-def test_a_tool_that_says_itself_where_its_output_is_keeps_its_place() -> None:
+def test_tools_own_output_place_is_kept() -> None:
     """A file that the tool wrote is no second time in the store."""
     store = _Keeper()
 
@@ -89,7 +89,7 @@ def test_a_tool_that_says_itself_where_its_output_is_keeps_its_place() -> None:
     assert "keep" not in store.asked
 
 
-def test_of_a_failure_that_was_cut_the_message_is_kept_as_well() -> None:
+def test_cut_failures_message_is_kept_too() -> None:
     """What the tool printed, and why it failed."""
     store = _Keeper()
     given = ToolResult(output="one\n", error=ToolError(_LINES))
@@ -123,7 +123,7 @@ def test_a_keep_that_fails_harms_nothing(
     assert "an output of t0 was not kept" in caplog.text
 
 
-def test_a_store_that_keeps_nothing_is_asked_for_nothing() -> None:
+def test_unkeeping_store_is_asked_for_nothing() -> None:
     """The ability is optional, as is the store."""
 
     class _Bare:
@@ -140,7 +140,7 @@ def test_a_store_that_keeps_nothing_is_asked_for_nothing() -> None:
     assert _run(None, _LINES).tool_results[0].ref is None
 
 
-def test_a_run_that_is_cancelled_while_it_keeps_leaves_no_call_open() -> None:
+def test_cancelled_keeping_leaves_no_call_open() -> None:
     """Output and message are stored, then the cancellation passes."""
 
     class _Slow(_Keeper):

@@ -47,7 +47,7 @@ def test_replayed_run_has_the_same_keys() -> None:
     assert all(len(key) == 32 and int(key, 16) for key in first)
 
 
-def test_key_does_not_depend_on_the_call_id() -> None:
+def test_key_is_independent_of_call_id() -> None:
     """Some servers send ids, some none, some others at every try."""
     shops = []
     for call_id in ("", "call_9"):
@@ -59,7 +59,7 @@ def test_key_does_not_depend_on_the_call_id() -> None:
     assert shops[0].keys == shops[1].keys
 
 
-def test_resumed_run_has_keys_of_its_own() -> None:
+def test_resumed_run_has_its_own_keys() -> None:
     """Its turns count from 1 again: without that, new calls would pass for the old ones."""
     shop, store = Shop(), MemoryStore()
     runner = _runner(shop, store, turns=4, max_turns=2)

@@ -38,7 +38,7 @@ def _runner(*steps: Decision | str, **limits: Any) -> Runner:
         ({"calls": 0}, RunLimit.CALLS, 1),
     ],
 )
-def test_limit_refuses_the_calls_that_exceed_it(
+def test_limit_refuses_the_calls_exceeding_it(
     limits: dict[str, Any], limit: RunLimit, turns: int
 ) -> None:
     """The last calls have results, so that the history can be continued."""
@@ -65,7 +65,7 @@ def test_repeated_turns_end_the_run() -> None:
     assert "repeated turns" in result.tool_results[-1].text
 
 
-def test_space_inside_an_argument_makes_another_call() -> None:
+def test_space_inside_argument_makes_another_call() -> None:
     """The spaces of `rm a b` are not those between the parts of the JSON."""
     calls = [f'{{"command": "{command}"}}' for command in ("rm a b", "rm ab", "rm a b")]
     turns = [Decision("", [ToolCall("", "look", arguments)]) for arguments in calls]
@@ -84,14 +84,14 @@ def test_repeated_broken_calls_end_the_run() -> None:
     assert result.limit is RunLimit.REPEATED_TURNS
 
 
-def test_reply_that_reaches_a_limit_is_complete() -> None:
+def test_reply_reaching_a_limit_is_complete() -> None:
     """There was nothing left to do."""
     result = _runner(Decision("Done.", usage=_USED), tokens=1).run_sync("Look.")
 
     assert (result.exhausted, result.limit, result.incomplete) == (False, None, "")
 
 
-def test_event_says_which_limit_ended_the_run() -> None:
+def test_event_says_which_limit_ended_it() -> None:
     """For what watches the run; the turns are a limit too."""
     runner = attrs.evolve(_runner(_look(1)), max_turns=1)
 
@@ -138,7 +138,7 @@ def test_time_ends_tools_that_hang() -> None:
     assert result.tool_results[0].error.kind == "timeout"
 
 
-def test_timeout_of_the_decider_is_no_limit() -> None:
+def test_deciders_timeout_is_no_limit() -> None:
     """An error of its own goes on."""
 
     class Slow:
@@ -149,7 +149,7 @@ def test_timeout_of_the_decider_is_no_limit() -> None:
         Runner(Slow(), limits=RunLimits(seconds=60)).run_sync("Look.")
 
 
-def test_price_list_knows_the_decider_s_model() -> None:
+def test_price_list_knows_the_deciders_model() -> None:
     """By its name, `provider:model`; one million tokens of input cost 2 dollars."""
 
     @attrs.define

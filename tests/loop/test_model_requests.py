@@ -25,7 +25,7 @@ class _Named(ScriptedDecider):
     name = "acme:acme-1"
 
 
-def test_a_refused_request_and_its_retry_are_two() -> None:
+def test_refused_request_and_retry_are_two() -> None:
     """The first ends with the overflow, the second is smaller and has the decision."""
     decider = _Named(ContextOverflow("acme-1", 9_000, 8_000), "Done.")
     budget = Manager(CharCounter(), Digest(), Policy(8_000))
@@ -44,7 +44,7 @@ def test_a_refused_request_and_its_retry_are_two() -> None:
     assert ends[1].decision == Decision("Done.")
 
 
-def test_a_start_names_provider_model_and_conversation() -> None:
+def test_start_names_provider_model_and_conversation() -> None:
     """All three are known before anything is sent."""
     with EventRecorder("agent_start", *_PAIR) as recorder:
         Runner(_Named("Done."), conversation_id="s1").run_sync("hi")
@@ -59,7 +59,7 @@ def test_a_start_names_provider_model_and_conversation() -> None:
     ("name", "provider", "model"),
     [("acme:a:b", "acme", "a:b"), ("acme-1", "", "acme-1"), ("", "", ""), (7, "", "")],
 )
-def test_a_name_without_a_colon_is_a_model(name: object, provider: str, model: str) -> None:
+def test_name_without_colon_is_model(name: object, provider: str, model: str) -> None:
     """A decider need not have a name, and what has no colon names no provider."""
 
     class Odd(ScriptedDecider):
@@ -73,7 +73,7 @@ def test_a_name_without_a_colon_is_a_model(name: object, provider: str, model: s
     assert (start.provider, start.request_model) == (provider, model)
 
 
-def test_an_end_carries_what_the_provider_said() -> None:
+def test_end_carries_what_provider_said() -> None:
     """The reply's own id and model, with its usage."""
     told = Decision("Done.", usage=Usage(7, 3), response_id="r-1", response_model="acme-1-2026")
 
@@ -85,7 +85,7 @@ def test_an_end_carries_what_the_provider_said() -> None:
     assert end.seconds >= 0
 
 
-def test_a_stream_that_breaks_off_ends_with_its_error() -> None:
+def test_broken_stream_ends_with_its_error() -> None:
     """A reply without a decision is none."""
 
     class Broken:

@@ -18,7 +18,7 @@ async def count(limit: int) -> str:
     return "counted"
 
 
-def test_progress_is_an_event_of_the_run() -> None:
+def test_progress_is_a_run_event() -> None:
     """With the call, so that parallel calls can be told apart."""
     calls = [ToolCall("c1", "count", '{"limit": 1}'), ToolCall("c2", "count", '{"limit": 2}')]
     runner = loop.Runner(ScriptedDecider(loop.Decision("", calls), "Done."), tools.Registry(count))
@@ -35,7 +35,7 @@ def test_progress_is_an_event_of_the_run() -> None:
     assert len({each.run_id for each in seen}) == 1
 
 
-def test_outside_a_run_there_is_no_call() -> None:
+def test_no_call_outside_a_run() -> None:
     """A tool that is called by hand has nobody to report to."""
 
     async def ask() -> object:

@@ -63,7 +63,7 @@ def test_what_a_tool_appends_is_sent(tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", STORES)
-def test_what_arrives_during_a_summary_is_sent(tmp_path: Path, kind: str) -> None:
+def test_arrivals_during_summary_are_sent(tmp_path: Path, kind: str) -> None:
     """An append that is under way when the summary is ready is in the request after it."""
 
     async def talk() -> ScriptedDecider:
@@ -99,7 +99,7 @@ class _Foreign:
         self.kept = list(messages)
 
 
-def test_a_plain_store_loses_nothing_to_a_summary() -> None:
+def test_plain_store_loses_nothing_to_summary() -> None:
     """It is loaded again before it is replaced, and the same run sends what has arrived."""
     store, decider = _Foreign(), ScriptedDecider("Done.")
     store.kept = [Message("user", "word " * 100) for _ in range(10)]
@@ -111,7 +111,7 @@ def test_a_plain_store_loses_nothing_to_a_summary() -> None:
     assert LATE in decider.requests[0].history
 
 
-def test_a_turn_loads_nothing_when_nobody_appends() -> None:
+def test_turn_without_appends_loads_nothing() -> None:
     """A look at the revision is enough: the cost of a turn does not grow with the history."""
 
     class Counting(MemoryStore):
@@ -128,7 +128,7 @@ def test_a_turn_loads_nothing_when_nobody_appends() -> None:
     assert store.loads == 1
 
 
-def test_a_summary_that_comes_second_is_given_up() -> None:
+def test_second_summary_is_given_up() -> None:
     """Another task has summarized the same store: the run goes on from that summary."""
 
     class Beaten:

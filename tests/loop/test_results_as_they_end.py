@@ -56,12 +56,12 @@ def test_early_result_is_stored_first() -> None:
     assert [end.call.id for end in ends] == ["c1", "c0"]
 
 
-def test_turn_without_a_store_has_one_message() -> None:
+def test_turn_without_store_has_one_message() -> None:
     """A kill loses all of it anyway."""
     assert _stored(_runner(None).run_sync("hi").history) == [["late", "early"]]
 
 
-def test_replayable_run_stores_in_the_order_of_calls() -> None:
+def test_replayable_run_stores_in_call_order() -> None:
     """Its engine has each result, and a replay must store the same, whichever call ends first."""
     store = MemoryStore()
 
@@ -119,9 +119,7 @@ asyncio.run(main())
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "make"), [("jsonl", JsonlStore), ("sqlite", SqliteStore)])
-def test_killed_process_keeps_the_calls_that_were_done(
-    tmp_path: Path, kind: str, make: Any
-) -> None:
+def test_killed_process_keeps_finished_calls(tmp_path: Path, kind: str, make: Any) -> None:
     """A resumed run reads their results, and only the others as interrupted."""
     path = tmp_path / "session"
     command = [sys.executable, "-c", _PROGRAM, kind, str(path)]

@@ -26,7 +26,7 @@ def _roles(history: tuple[Message, ...]) -> list[str]:
     return [message.role for message in history]
 
 
-def test_failed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
+def test_failed_run_continues_where_it_stopped(tmp_path: Path) -> None:
     """The request is in the store once, and its reply after it."""
     path = tmp_path / "session.jsonl"
     decider = ScriptedDecider("Done.")
@@ -58,7 +58,7 @@ def test_exhausted_run_gets_its_turns_anew() -> None:
     assert _roles(result.history) == ["user", "assistant", "tool", "assistant"]
 
 
-def test_call_without_a_result_reads_as_interrupted() -> None:
+def test_call_without_result_reads_as_interrupted() -> None:
     """As after a kill in the middle of a tool; the call is not run again."""
     store = MemoryStore()
     for message in (
@@ -75,7 +75,7 @@ def test_call_without_a_result_reads_as_interrupted() -> None:
     assert executor.calls == []
 
 
-def test_history_of_the_caller_is_resumed_without_a_store() -> None:
+def test_callers_history_is_resumed_without_store() -> None:
     """A Runner without a store is given the conversation each time."""
     result = asyncio.run(Runner(ScriptedDecider("Done.")).resume([Message("user", "Mend it.")]))
 

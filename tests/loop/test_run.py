@@ -38,7 +38,7 @@ def test_a_reply_ends_the_run() -> None:
     assert result.summary is None
 
 
-def test_tools_are_run_until_the_model_has_replied() -> None:
+def test_tools_run_until_the_model_replies() -> None:
     """Each decision with calls is followed by their results and another decision."""
     decider = ScriptedDecider(_CALL, Decision("And there.", [ToolCall("c2", "read")]), "Done.")
 
@@ -56,7 +56,7 @@ def test_tools_are_run_until_the_model_has_replied() -> None:
     assert [given.call_id for given in result.tool_results] == ["c1", "c2"]
 
 
-def test_the_input_is_complete_and_repeats_its_parts() -> None:
+def test_input_is_complete_and_repeats_parts() -> None:
     """The history ends with the request or the results; the other fields repeat parts of it."""
     decider = ScriptedDecider(_CALL, "Done.")
     runner = Runner(decider, ScriptedExecutor({"read": "text"}), system_prompt="Be brief.")
@@ -83,7 +83,7 @@ def test_request_replaces_the_system_prompt() -> None:
     assert [request.system_prompt for request in decider.requests] == ["Be thorough.", "Be brief."]
 
 
-def test_usage_is_the_sum_over_the_run() -> None:
+def test_usage_is_summed_over_the_run() -> None:
     """Every decision's usage is added, one without a usage adds nothing."""
     decider = ScriptedDecider(
         Decision("", [ToolCall("c1", "read")], Usage(input=100, output=10)),
@@ -96,7 +96,7 @@ def test_usage_is_the_sum_over_the_run() -> None:
     assert result.usage == Usage(input=250, output=15, total=265, cache_read=100)
 
 
-def test_everything_the_decision_says_enters_the_history() -> None:
+def test_everything_decided_enters_the_history() -> None:
     """Reasoning, usage and the provider's own items ride on the reply."""
     native = ProviderPayload("acme", [{"signature": "x"}])
     usage = Usage(input=3, output=2)
@@ -109,7 +109,7 @@ def test_everything_the_decision_says_enters_the_history() -> None:
     assert reply.timestamp.tzinfo is not None
 
 
-def test_the_turn_limit_answers_the_last_calls() -> None:
+def test_turn_limit_answers_last_calls() -> None:
     """They get a result that says so, no tool runs for them, and the result is exhausted."""
     decider = ScriptedDecider(_CALL, Decision("", [ToolCall("c2", "read"), ToolCall("c3", "read")]))
     executor = ScriptedExecutor({"read": "text"})
@@ -165,7 +165,7 @@ def test_withheld_reply_ends_the_run(reason: StopReason) -> None:
     assert result.history[-1].tool_results[0].call_id == "c1"
 
 
-def test_calls_without_an_executor_are_told_so() -> None:
+def test_calls_without_executor_are_told_so() -> None:
     """A model that calls tools where there are none reads that there are none."""
     decider = ScriptedDecider(_CALL, "Done.")
 
@@ -190,7 +190,7 @@ def test_decider_error_comes_after_storing() -> None:
 
 
 @pytest.mark.parametrize("ids", [("", ""), ("c1", "c1"), ("c1", "", "c1")])
-def test_call_ids_become_unique_within_a_reply(ids: tuple[str, ...]) -> None:
+def test_call_ids_become_unique_within_reply(ids: tuple[str, ...]) -> None:
     """Missing ids are made, duplicates changed; calls and results agree."""
     decider = ScriptedDecider(Decision("", [ToolCall(each, "read") for each in ids]), "Done.")
 
@@ -202,7 +202,7 @@ def test_call_ids_become_unique_within_a_reply(ids: tuple[str, ...]) -> None:
     assert [given.call_id for given in result.tool_results] == made
 
 
-def test_call_ids_become_unique_across_turns_and_runs() -> None:
+def test_call_ids_become_unique_across_runs() -> None:
     """A provider that counts its calls anew in every reply does no harm."""
     store = MemoryStore()
     for _ in range(2):
@@ -215,7 +215,7 @@ def test_call_ids_become_unique_across_turns_and_runs() -> None:
     assert len({*made}) == 4
 
 
-def test_call_ids_stay_unique_after_a_compaction() -> None:
+def test_call_ids_stay_unique_after_compaction() -> None:
     """A call that was summarized is still in the archive, and a restore brings it back."""
     store = MemoryStore()
     decider = ScriptedDecider(_CALL, "Done.", _CALL, "Done.")
@@ -241,7 +241,7 @@ def test_changed_id_drops_native_items() -> None:
     assert [message.native for message in result.history if message.tool_calls] == [native, None]
 
 
-def test_request_history_is_what_was_said_before() -> None:
+def test_request_history_is_what_came_before() -> None:
     """Without a store the caller brings the conversation; open rounds in it are closed."""
     decider = ScriptedDecider("Done.")
     earlier = [Message("user", "Hello."), Message("assistant", tool_calls=[ToolCall("c1", "read")])]
@@ -293,7 +293,7 @@ def test_request_history_stored_in_part_is_completed() -> None:
     assert list(result.history[:3]) == earlier
 
 
-def test_request_history_beside_a_stored_one_is_refused() -> None:
+def test_history_beside_stored_one_is_refused() -> None:
     """Two pasts cannot both be meant; nothing is stored."""
     store = MemoryStore()
     runner = Runner(ScriptedDecider("Hello.", "never"), store=store)
@@ -306,7 +306,7 @@ def test_request_history_beside_a_stored_one_is_refused() -> None:
 
 
 @pytest.mark.parametrize("kind", ["memory", "file"])
-def test_a_second_run_goes_on_from_the_first(tmp_path: Path, kind: str) -> None:
+def test_second_run_continues_the_first(tmp_path: Path, kind: str) -> None:
     """The store is the conversation: another Runner on it sees everything."""
 
     async def twice() -> None:
@@ -321,7 +321,7 @@ def test_a_second_run_goes_on_from_the_first(tmp_path: Path, kind: str) -> None:
     asyncio.run(twice())
 
 
-def test_a_store_that_seems_empty_is_a_store() -> None:
+def test_seemingly_empty_store_is_a_store() -> None:
     """A length of nothing is no absence: the conversation is kept."""
 
     class Sized(MemoryStore):
@@ -420,7 +420,7 @@ def test_concurrent_runs_without_store_are_independent() -> None:
     assert asyncio.run(both()) == ["ONE", "TWO"]
 
 
-def test_a_failed_run_leaves_the_runner_free() -> None:
+def test_failed_run_leaves_runner_free() -> None:
     """The next run on the store is not refused."""
     runner = Runner(ScriptedDecider(OSError("gone"), "Done."), store=MemoryStore())
 
@@ -513,7 +513,7 @@ def test_runners_do_not_share_a_store() -> None:
     assert [message.content for message in result.history] == ["one", "Done."]
 
 
-def test_a_setting_that_is_changed_later_is_checked() -> None:
+def test_later_setting_change_is_checked() -> None:
     """By the same rules as in the constructor."""
     runner = Runner(ScriptedDecider("Done."))
 
@@ -521,7 +521,7 @@ def test_a_setting_that_is_changed_later_is_checked() -> None:
         runner.max_turns = 0
 
 
-def test_a_sync_decider_is_named_as_the_mistake() -> None:
+def test_sync_decider_is_named_as_mistake() -> None:
     """A decide that is no coroutine is found at the first request, with what to do."""
 
     class Hasty:
@@ -548,7 +548,7 @@ def test_unfit_call_reaches_no_executor() -> None:
 
 
 @pytest.mark.parametrize("strategy", [lambda _: [1], lambda _: []])
-def test_a_view_without_the_request_is_refused(strategy: Any) -> None:
+def test_view_without_request_is_refused(strategy: Any) -> None:
     """What a callable cuts must still be a request that makes sense."""
     with pytest.raises(ConfigError, match="the strategy's view"):
         Runner(ScriptedDecider("Done."), strategies=[strategy]).run_sync("hi")

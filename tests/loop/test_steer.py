@@ -62,7 +62,7 @@ def test_message_enters_after_the_tools() -> None:
     assert decider.requests[1].user_message == "Look left."
 
 
-def test_message_during_the_last_reply_is_answered() -> None:
+def test_message_during_last_reply_is_answered() -> None:
     """The run goes on, though its reply has no calls."""
     runner = Runner(Speaking(lambda: runner.steer("And why?")))
 
@@ -71,7 +71,7 @@ def test_message_during_the_last_reply_is_answered() -> None:
     assert _texts(result.history) == ["What is it?", "Reply 1.", "And why?", "Reply 2."]
 
 
-def test_message_is_stored_when_the_run_ends_without_it() -> None:
+def test_unread_message_is_stored_at_end() -> None:
     """At a limit, and if the decider fails; `resume` answers it."""
     store = MemoryStore()
     runner = Runner(Speaking(lambda: runner.steer("And why?")), store=store, max_turns=1)
@@ -83,7 +83,7 @@ def test_message_is_stored_when_the_run_ends_without_it() -> None:
     assert asyncio.run(runner.resume()).reply == "Reply 2."
 
 
-def test_message_is_stored_when_the_decider_fails() -> None:
+def test_message_is_stored_when_decider_fails() -> None:
     """Nothing that a user said is lost."""
 
     def act() -> None:
@@ -111,7 +111,7 @@ def test_steer_needs_one_active_run() -> None:
         runner.steer(" ")
 
 
-def test_run_id_says_which_run_is_meant() -> None:
+def test_run_id_says_which_run() -> None:
     """Two conversations of one Runner without a store run side by side."""
     started, go = asyncio.Event(), asyncio.Event()
 

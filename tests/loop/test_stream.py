@@ -11,7 +11,7 @@ from agentic.messages import ToolCall
 from agentic.testing import EventRecorder, ScriptedExecutor, StreamingScriptedDecider
 
 
-def test_the_pieces_of_a_reply_can_be_watched() -> None:
+def test_pieces_of_reply_can_be_watched() -> None:
     """Each is an event between the start and the end of the message."""
     decider = StreamingScriptedDecider(["Hel", "lo.", Decision("Hello.")])
     runner = Runner(decider)
@@ -40,7 +40,7 @@ def test_a_streamed_decision_is_a_decision() -> None:
     assert result.reply == "Done."
 
 
-def test_a_stream_that_breaks_off_stores_nothing_half() -> None:
+def test_broken_stream_stores_nothing_half() -> None:
     """The error holds what had arrived; the history ends with the request."""
     store = MemoryStore()
     runner = Runner(StreamingScriptedDecider(["Hel", "lo"]), store=store)
@@ -52,7 +52,7 @@ def test_a_stream_that_breaks_off_stores_nothing_half() -> None:
     assert [message.role for message in asyncio.run(store.full())] == ["user"]
 
 
-def test_a_stream_that_raises_ends_the_run_with_its_error() -> None:
+def test_raising_stream_ends_run_with_error() -> None:
     """A connection that breaks within a reply is the decider's error."""
     store = MemoryStore()
     runner = Runner(StreamingScriptedDecider(["Hel", ConnectionResetError("gone")]), store=store)
@@ -63,7 +63,7 @@ def test_a_stream_that_raises_ends_the_run_with_its_error() -> None:
     assert [message.role for message in asyncio.run(store.full())] == ["user"]
 
 
-def test_an_item_that_is_neither_text_nor_decision_is_refused() -> None:
+def test_foreign_stream_item_is_refused() -> None:
     """The error says what a decider gives."""
     decider = StreamingScriptedDecider([lambda _: 3])  # type: ignore[list-item, return-value]
 
@@ -71,7 +71,7 @@ def test_an_item_that_is_neither_text_nor_decision_is_refused() -> None:
         Runner(decider).run_sync("hi")
 
 
-def test_a_stream_may_be_any_async_iterator() -> None:
+def test_stream_may_be_any_async_iterator() -> None:
     """It need not be a generator: what has no `aclose` is just left."""
 
     class Counting:
@@ -94,7 +94,7 @@ def test_a_stream_may_be_any_async_iterator() -> None:
 
 
 @pytest.mark.parametrize("end", ["decision", "cancelled"])
-def test_a_stream_is_closed_when_it_is_left(end: str) -> None:
+def test_abandoned_stream_is_closed(end: str) -> None:
     """What the decider holds open is let go of before the run goes on."""
     closed: list[str] = []
     kept: list[AsyncIterator[str | Decision]] = []

@@ -44,7 +44,7 @@ class _Outside(BaseException):
         (SystemExit(3), "SystemExit: 3"),
     ],
 )
-def test_a_tool_that_raises_becomes_a_result(error: BaseException, text: str) -> None:
+def test_raising_tool_becomes_a_result(error: BaseException, text: str) -> None:
     """Whatever it raises, the model reads what it was, in a few words, and the run goes on."""
     result = _run_one(error)
 
@@ -154,7 +154,7 @@ def test_tools_of_a_turn_run_concurrently() -> None:
     assert [result.output for result in results] == ["c0", "c1", "c2"]
 
 
-def test_results_stand_in_call_order_whoever_ends_first() -> None:
+def test_results_keep_the_call_order() -> None:
     """The first call ends last, and its result stays the first."""
 
     async def after_the_other(_: ToolCall) -> str:
@@ -172,7 +172,7 @@ def test_results_stand_in_call_order_whoever_ends_first() -> None:
     assert [result.output for result in results] == ["slow", "fast"]
 
 
-def test_one_tool_that_raises_leaves_the_others_alone() -> None:
+def test_raising_tool_leaves_others_alone() -> None:
     """Each call has its own outcome."""
     results = _run({"bad": ValueError("no"), "t": "text"}, ["bad", "t", "gone"]).tool_results
 
@@ -195,7 +195,7 @@ def test_huge_output_is_cut_before_storing() -> None:
     assert time.perf_counter() - started < 30
 
 
-def test_a_failure_is_cut_like_an_output() -> None:
+def test_failure_is_cut_like_output() -> None:
     """A tool that answers with an endless error message does not fill the context either."""
     result = _run_one(
         ToolError("line\n" * 10_000, "raised"), truncation=truncate.Options(max_bytes=1_000)

@@ -20,7 +20,7 @@ def _run(*outputs: object, **options: Any) -> Result:
 
 
 @pytest.mark.parametrize("mode", ["head", "tail", "middle"])
-def test_an_output_is_truncated_in_the_result_and_in_the_history(mode: Any) -> None:
+def test_result_and_history_hold_truncated_output(mode: Any) -> None:
     """Both hold what `truncate` gives; the notice stands beside the output, not in it."""
     options = truncate.Options(mode=mode, max_lines=10)
     expected = options.apply(_LINES)
@@ -35,7 +35,7 @@ def test_an_output_is_truncated_in_the_result_and_in_the_history(mode: Any) -> N
 @pytest.mark.parametrize(
     ("options", "unit"), [({"max_lines": 10}, "lines"), ({"max_bytes": 50}, "bytes")]
 )
-def test_the_event_holds_the_record_of_the_truncation(options: Any, unit: str) -> None:
+def test_event_holds_the_truncations_record(options: Any, unit: str) -> None:
     """The call, the limit that decided and the sizes, as `truncate` measured them."""
     with EventRecorder("tool_output_truncated") as recorder:
         _run(_LINES, "short", truncation=truncate.Options(**options))
@@ -46,12 +46,12 @@ def test_the_event_holds_the_record_of_the_truncation(options: Any, unit: str) -
     assert event.truncation.truncated_by == unit
 
 
-def test_without_options_an_output_is_left_whole() -> None:
+def test_output_is_whole_without_options() -> None:
     """Truncation is asked for, or does not happen."""
     assert _run(_LINES * 1_000).tool_results[0].output == _LINES * 1_000
 
 
-def test_the_notice_of_a_tool_is_kept() -> None:
+def test_tools_own_notice_is_kept() -> None:
     """What the tool itself left out is still told, and the output's own reference is named."""
     given = ToolResult("", "", _LINES, notice="A part is missing.", ref="full.log")
 
@@ -61,7 +61,7 @@ def test_the_notice_of_a_tool_is_kept() -> None:
     assert "the full text is in full.log" in cut.notice
 
 
-def test_the_outputs_of_a_turn_share_a_budget() -> None:
+def test_outputs_of_turn_share_budget() -> None:
     """The small ones stay whole, the large ones get equal parts of what is left."""
     results = _run("a" * 50, "b" * 500, "c" * 900, turn_output_bytes=450).tool_results
 
@@ -76,7 +76,7 @@ def test_within_the_budget_nothing_is_cut() -> None:
     assert [len(result.output) for result in results] == [50, 400]
 
 
-def test_an_output_over_both_limits_is_truncated_once() -> None:
+def test_output_over_both_limits_truncates_once() -> None:
     """The notice and the event tell of the whole output, not of one that was cut before."""
     options = truncate.Options(max_bytes=400)
 
@@ -91,7 +91,7 @@ def test_an_output_over_both_limits_is_truncated_once() -> None:
     assert [len(result.output) for result in results] == [250, 250]
 
 
-def test_the_budget_of_a_turn_is_four_outputs_unless_told_otherwise() -> None:
+def test_turn_budget_defaults_to_four_outputs() -> None:
     """Five outputs of the greatest length share the room of four."""
     results = _run(*["a" * 200] * 5, truncation=truncate.Options(max_bytes=100)).tool_results
 
@@ -134,9 +134,7 @@ def _size(result: ToolResult) -> int:
 
 
 @given(result=_RESULTS, options=st.builds(truncate.Options, max_bytes=st.integers(2, 80)))
-def test_a_result_within_its_limits_is_the_same_object(
-    result: ToolResult, options: truncate.Options
-) -> None:
+def test_result_within_limits_is_same_object(result: ToolResult, options: truncate.Options) -> None:
     """What is not over the limit is not touched; what is, is within it and keeps its id."""
     got = truncate_result(result, options)
 

@@ -47,7 +47,7 @@ def refusals(history: Sequence[Message]) -> Iterator[str]:
         yield f"{waiting} are never answered"
 
 
-def test_the_validator_finds_what_a_provider_refuses() -> None:
+def test_validator_finds_what_providers_refuse() -> None:
     """Open rounds, orphans, late and double results, and ids that are used twice."""
     call = Message("assistant", tool_calls=[ToolCall("c1", "t")])
     result = Message("tool", tool_results=[ToolResult("c1")])

@@ -90,12 +90,12 @@ def test_a_sound_conversation_has_no_damage(messages: list[Message]) -> None:
 
 
 @given(messages=conversations(max_rounds=2))
-def test_a_conversation_is_as_long_as_was_asked_for(messages: list[Message]) -> None:
+def test_conversation_has_the_requested_length(messages: list[Message]) -> None:
     """Two rounds of five messages, three leading ones, and what the accidents added."""
     assert len(messages) <= 2 * 5 + 3 + 4 + 2
 
 
-def test_without_hypothesis_the_error_says_what_to_install() -> None:
+def test_missing_hypothesis_says_what_to_install() -> None:
     """A missing extra is named with its `pip install` line."""
     script = "import sys; sys.modules['hypothesis'] = None; import agentic.testing._conversations"
 

@@ -12,7 +12,7 @@ class _Known:
 
 
 @given(messages=conversations(), data=st.data())
-def test_a_conversation_continues_each_of_its_beginnings(
+def test_conversation_continues_each_of_its_beginnings(
     messages: list[Message], data: st.DataObject
 ) -> None:
     """And none that is longer than itself."""
@@ -52,7 +52,7 @@ def test_several_conversations_take_turns() -> None:
         assert recent.find([*one.messages, Message("assistant", "Yes.")]) is one
 
 
-def test_the_conversation_not_seen_for_longest_is_forgotten() -> None:
+def test_longest_unseen_conversation_is_forgotten() -> None:
     """What is remembered is bounded, and finding counts as seeing."""
     recent: RecentConversations[_Known] = RecentConversations()
     known = [_Known([Message("user", str(number))]) for number in range(5)]

@@ -17,7 +17,7 @@ RESULT = ToolResult("c1", "read", "print()")
 
 
 @pytest.mark.parametrize("role", ["developer", "function", "", "User", None, 7, ["user"]])
-def test_a_role_that_does_not_exist_is_refused(role: Any) -> None:
+def test_unknown_role_is_refused(role: Any) -> None:
     """The error lists the roles, and says what to do with a provider's own."""
     with pytest.raises(ConfigError) as caught:
         Message(role, "hello")
@@ -43,9 +43,7 @@ def test_a_role_that_does_not_exist_is_refused(role: Any) -> None:
     ],
 )
 @pytest.mark.parametrize("value", [b"raw", None, 7, {"path": "a.py"}, ["part"]])
-def test_a_text_that_is_no_text_is_refused(
-    make: Callable[[Any], object], name: str, value: Any
-) -> None:
+def test_non_text_is_refused(make: Callable[[Any], object], name: str, value: Any) -> None:
     """Bytes are not guessed at, and parsed arguments are not turned into text again."""
     with pytest.raises(ConfigError, match=r"must be a str.*; decode bytes") as caught:
         make(value)
@@ -55,14 +53,14 @@ def test_a_text_that_is_no_text_is_refused(
 
 
 @pytest.mark.parametrize("role", ["system", "user", "assistant"])
-def test_results_outside_a_tool_message_are_refused(role: Any) -> None:
+def test_results_outside_tool_messages_are_refused(role: Any) -> None:
     """The error says where they belong."""
     with pytest.raises(ConfigError, match=f"move the results of this {role} message into a tool"):
         Message(role, tool_results=[RESULT])
 
 
 @pytest.mark.parametrize("role", ["system", "user", "tool"])
-def test_calls_outside_an_assistant_message_are_refused(role: Any) -> None:
+def test_calls_outside_assistant_messages_are_refused(role: Any) -> None:
     """The error says where they belong."""
     with pytest.raises(ConfigError, match=f"move the calls of this {role} message into an assist"):
         Message(role, tool_calls=[CALL])
@@ -119,7 +117,7 @@ def test_an_edit_drops_the_native_payload() -> None:
     assert message.replace(native=message.native) == message
 
 
-def test_an_edit_is_checked_like_a_new_message() -> None:
+def test_edit_is_checked_like_new_message() -> None:
     """There is no way around the rules."""
     with pytest.raises(ConfigError, match=r"Message\.tool_calls"):
         Message("user", "hello").replace(tool_calls=[CALL])
@@ -156,7 +154,7 @@ def test_arguments_are_read_when_asked_for() -> None:
 
 
 @pytest.mark.parametrize("nothing", ["", "  \n", "{}"])
-def test_no_text_at_all_means_no_arguments(nothing: str) -> None:
+def test_no_text_means_no_arguments(nothing: str) -> None:
     """Some models write nothing for a tool without parameters."""
     assert ToolCall("c1", "list", nothing).parse() == {}
 
@@ -165,20 +163,20 @@ def test_no_text_at_all_means_no_arguments(nothing: str) -> None:
     "text",
     ["{oops", "[1]", "null", '"text"', "3", '{"a": 1} and', "[" * 200_000, '{"n": ' + "9" * 5_000],
 )
-def test_arguments_that_are_no_object_raise_one_exception(text: str) -> None:
+def test_non_object_arguments_raise_one_exception(text: str) -> None:
     """Whatever a model writes, a ValueError is what the caller has to handle."""
     with pytest.raises(ValueError, match=r"."):
         ToolCall("c1", "read", text).parse()
 
 
-def test_a_failure_may_be_given_as_its_message() -> None:
+def test_failure_may_be_its_message() -> None:
     """A plain text is the message of a tool that raised."""
     result = ToolResult("c1", "run", error="no such file")  # type: ignore[arg-type]
 
     assert result.error == ToolError("no such file", "raised")
 
 
-def test_the_model_reads_output_error_and_notice() -> None:
+def test_model_reads_output_error_and_notice() -> None:
     """What is empty leaves no line."""
     error, notice = ToolError("killed"), "[Showing the last line.]"
 

@@ -50,7 +50,7 @@ def _through_json(message: Message) -> Message:
 
 
 @given(messages=conversations())
-def test_every_message_comes_back_from_its_json_form(messages: list[Message]) -> None:
+def test_messages_come_back_from_json(messages: list[Message]) -> None:
     """Lone surrogates, bytes, native payloads, aware times and unknown fields included."""
     assert [_through_json(message) for message in messages] == messages
 
@@ -63,7 +63,7 @@ def test_every_native_payload_comes_back(payload: Any) -> None:
     assert _through_json(message).native == ProviderPayload("example", payload)
 
 
-def test_a_lone_surrogate_survives_escaped_json_too() -> None:
+def test_lone_surrogate_survives_escaped_json() -> None:
     """The escapes of plain `json.dumps` are read back as the same character."""
     message = Message("user", "a lone \ud83d", extra={"\udfff": "\udc00"})
 
@@ -97,9 +97,7 @@ def test_the_json_form_is_short() -> None:
     ),
     unknown=st.dictionaries(FOREIGN_NAMES, JSON, min_size=1),
 )
-def test_unknown_fields_come_back_where_they_stood(
-    at: tuple[Any, ...], unknown: dict[str, Any]
-) -> None:
+def test_unknown_fields_keep_their_place(at: tuple[Any, ...], unknown: dict[str, Any]) -> None:
     """At every level, and under names that mean something elsewhere in the form."""
     plain = copy.deepcopy(FULL)
     place: Any = plain
@@ -119,14 +117,14 @@ def _field_names(at: tuple[Any, ...]) -> set[str]:
     return fields_there.get(at, set())
 
 
-def test_unknown_fields_of_a_part_that_was_replaced_are_gone() -> None:
+def test_replaced_part_loses_its_unknown_fields() -> None:
     """They said something about the part that is no longer there."""
     message = from_plain({"v": 1, "role": "user", "usage": {"input": 7, "cost": 0.5}, "mood": "?"})
 
     assert to_plain(message.replace(usage=None)) == {"v": 1, "role": "user", "mood": "?"}
 
 
-def test_an_unknown_field_never_replaces_a_known_one() -> None:
+def test_unknown_field_replaces_no_known_one() -> None:
     """An `extra` that says what a field says already does not contradict it."""
     message = Message("user", "hello", extra={"content": "goodbye", "pinned": True})
 
@@ -134,7 +132,7 @@ def test_an_unknown_field_never_replaces_a_known_one() -> None:
 
 
 @pytest.mark.parametrize("version", [2, 99, 0, -1, "1", None, 1.0, True, [1]])
-def test_a_form_of_another_version_is_refused(version: Any) -> None:
+def test_form_of_another_version_is_refused(version: Any) -> None:
     """What a newer version wrote is not read by halves."""
     with pytest.raises(ConfigError, match=r"v must be .* 1.*, got .*; upgrade agentic"):
         from_plain({"v": version, "role": "user", "content": "hello"})
@@ -181,7 +179,7 @@ def test_what_is_no_message_is_refused(garbage: Any) -> None:
 
 
 @given(plain=st.dictionaries(st.sampled_from([*FULL, "tool_calls", "pinned"]), JSON))
-def test_any_json_is_a_message_or_a_config_error(plain: dict[str, Any]) -> None:
+def test_any_json_loads_or_raises_configerror(plain: dict[str, Any]) -> None:
     """No other exception leaves the door, and what came in goes out as JSON again."""
     try:
         message = from_plain(plain)
@@ -191,14 +189,14 @@ def test_any_json_is_a_message_or_a_config_error(plain: dict[str, Any]) -> None:
     json.dumps(to_plain(message))
 
 
-def test_null_is_a_field_at_its_default() -> None:
+def test_null_means_a_fields_default() -> None:
     """Writers that spell out every field are read like those that do not."""
     plain = {"role": "user", "content": None, "usage": None, "media": None, "timestamp": None}
 
     assert from_plain(plain) == Message("user")
 
 
-def test_what_is_read_is_not_what_was_passed() -> None:
+def test_reading_changes_nothing_passed_in() -> None:
     """Reading changes nothing in the object that was read."""
     before = copy.deepcopy(FULL)
 
@@ -207,7 +205,7 @@ def test_what_is_read_is_not_what_was_passed() -> None:
     assert before == FULL
 
 
-def test_every_part_is_read_as_its_record() -> None:
+def test_parts_are_read_as_records() -> None:
     """The typed fields are the records, not dicts."""
     message = from_plain(FULL)
 
@@ -221,7 +219,7 @@ def test_every_part_is_read_as_its_record() -> None:
 
 
 @pytest.mark.parametrize("needed", [["mood"], ["content", "mood"], [[]], "mood", None])
-def test_a_field_that_must_be_understood_is_refused(needed: object) -> None:
+def test_required_unknown_field_is_refused(needed: object) -> None:
     """A message that says that an unknown field changes its meaning is not read without it."""
     plain = {"v": 1, "role": "user", "mood": "ironic", "must_understand": needed}
 

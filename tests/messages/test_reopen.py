@@ -31,7 +31,7 @@ MESSAGES = st.one_of(
 
 
 @given(st.lists(MESSAGES, max_size=8))
-def test_reopening_only_takes_out_what_was_made_up(messages: list[Message]) -> None:
+def test_reopening_removes_only_made_up_results(messages: list[Message]) -> None:
     """Raw messages are left as they are, and closed again the history has the same calls."""
     closed = close_open_rounds(messages)
     reopened = reopen_rounds(closed)
@@ -49,7 +49,7 @@ def _results(messages: list[Message]) -> list[ToolResult]:
     return [result for message in messages for result in message.tool_results]
 
 
-def test_a_made_up_result_is_known_after_an_edit() -> None:
+def test_edited_made_up_result_stays_known() -> None:
     """Neither another message around it nor the JSON form hides what it is."""
     call = Message("assistant", tool_calls=[ToolCall("c1", "run"), ToolCall("c2", "run")])
     _, made_up = close_open_rounds([call])

@@ -38,7 +38,7 @@ def test_media_survive_the_plain_form() -> None:
 
 
 @given(messages=conversations())
-def test_results_without_media_are_stored_as_before(messages: list[Message]) -> None:
+def test_results_without_media_are_stored_unchanged(messages: list[Message]) -> None:
     """The same bytes as an older version wrote, which had no such field."""
     bare = [
         attrs.evolve(
@@ -101,14 +101,14 @@ def test_media_outlive_the_truncation_of_text() -> None:
     assert truncate_result(long, Options(max_bytes=100)).media == (PICTURE,)
 
 
-def test_a_summarizer_reads_which_media_there_were() -> None:
+def test_summarizer_reads_which_media_existed() -> None:
     """Their type, not their bytes."""
     assert list(entries([Message("user", "Look."), CALL, _answer()], 500))[-1] == (
         '{"results": ["a tree"], "attached": ["image/png"]}'
     )
 
 
-def test_recall_returns_media_with_the_first_page() -> None:
+def test_recall_returns_media_on_first_page() -> None:
     """So that what was cleared can be seen again."""
 
     async def recall(offset: int) -> object:

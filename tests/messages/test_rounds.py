@@ -129,7 +129,7 @@ def _real_results(messages: list[Message]) -> list[ToolResult]:
 
 
 @given(messages=conversations())
-def test_every_message_is_in_exactly_one_round(messages: list[Message]) -> None:
+def test_every_message_has_exactly_one_round(messages: list[Message]) -> None:
     """Nothing is left out, and rounds come in the order of their first message."""
     rounds = split_rounds(messages)
 
@@ -159,7 +159,7 @@ def test_rounds_agree_with_the_naive_rule(messages: list[Message]) -> None:
 
 
 @given(messages=conversations())
-def test_calls_are_open_until_they_have_a_result(messages: list[Message]) -> None:
+def test_calls_are_open_until_their_result(messages: list[Message]) -> None:
     """Of two calls with one id and one result, the second is open."""
     for found in split_rounds(messages):
         answered = [
@@ -190,7 +190,7 @@ def test_settled_messages_need_no_second_split(messages: list[Message]) -> None:
 
 
 @given(messages=conversations(), other=conversations())
-def test_what_is_settled_stays_in_a_fork(messages: list[Message], other: list[Message]) -> None:
+def test_settled_rounds_stay_in_a_fork(messages: list[Message], other: list[Message]) -> None:
     """Whatever follows instead, also a late result: whoever keeps the start relies on it."""
     for length in range(len(messages) + 1):
         settled = count_settled(messages[:length], split_rounds(messages[:length]))
@@ -201,7 +201,7 @@ def test_what_is_settled_stays_in_a_fork(messages: list[Message], other: list[Me
 
 
 @given(messages=conversations())
-def test_only_open_runs_at_the_end_are_unsettled(messages: list[Message]) -> None:
+def test_only_trailing_open_runs_are_unsettled(messages: list[Message]) -> None:
     """So that what follows an unanswered call of long ago is not worked out again."""
     rounds = split_rounds(messages)
     open_at = [found.positions[0] for found in rounds if found.open_calls]
@@ -213,25 +213,25 @@ def test_only_open_runs_at_the_end_are_unsettled(messages: list[Message]) -> Non
     assert count_settled(messages, rounds) == expected
 
 
-def test_a_start_before_the_beginning_is_refused() -> None:
+def test_negative_start_is_refused() -> None:
     """A negative start would take the end of the conversation for its beginning."""
     with pytest.raises(ConfigError, match=r"start must be a position.*, got -1"):
         split_rounds([Message("user")], -1)
 
 
-def test_a_start_beyond_the_end_gives_nothing() -> None:
+def test_start_beyond_end_gives_nothing() -> None:
     """There is nothing there to split."""
     assert split_rounds([Message("user")], 5) == []
 
 
 @given(messages=conversations())
-def test_a_closed_history_is_one_that_a_provider_accepts(messages: list[Message]) -> None:
+def test_providers_accept_a_closed_history(messages: list[Message]) -> None:
     """Every call is answered right after it and once, and there are no other results."""
     assert list(_faults(close_open_rounds(messages))) == []
 
 
 @given(messages=conversations(damaged=False))
-def test_a_sound_history_comes_back_as_the_same_list(messages: list[Message]) -> None:
+def test_sound_history_is_the_same_list(messages: list[Message]) -> None:
     """Nothing is copied where nothing is wrong."""
     assert list(_faults(messages)) == []
     assert close_open_rounds(messages) is messages
@@ -246,7 +246,7 @@ def test_closing_twice_is_closing_once(messages: list[Message]) -> None:
 
 
 @given(messages=conversations())
-def test_closing_keeps_every_result_that_answers_its_call(messages: list[Message]) -> None:
+def test_closing_keeps_every_answering_result(messages: list[Message]) -> None:
     """The very objects, and no others but those that say that there is no result."""
     answering = [result for at in range(len(messages)) for result in _answering(messages, at)]
 
@@ -258,7 +258,7 @@ def test_closing_keeps_every_result_that_answers_its_call(messages: list[Message
 
 
 @given(messages=conversations())
-def test_closing_keeps_all_that_is_no_result(messages: list[Message]) -> None:
+def test_closing_keeps_everything_but_results(messages: list[Message]) -> None:
     """The other messages stay in order, the same objects, and the repaired ones keep their ids."""
     closed = close_open_rounds(messages)
 
@@ -289,7 +289,7 @@ def test_a_round_holds_several_assistant_messages() -> None:
     assert close_open_rounds(messages) is messages
 
 
-def test_a_reply_between_calls_joins_their_round() -> None:
+def test_reply_between_calls_joins_their_round() -> None:
     """A result answers a call that a reply without calls stands behind, and nothing moves."""
     between = [_calling("a"), Message("assistant", "And b."), _calling("b"), _answered("b", "a")]
     behind = [_calling("a"), Message("assistant", "That is all."), _answered("a")]
@@ -299,7 +299,7 @@ def test_a_reply_between_calls_joins_their_round() -> None:
     assert close_open_rounds(behind) is behind
 
 
-def test_a_reply_after_open_calls_stays_apart() -> None:
+def test_reply_after_open_calls_stays_apart() -> None:
     """Nothing answers the call, so that the reply is no part of a tool round."""
     messages = [_calling("a"), Message("assistant", "I was interrupted.")]
 
@@ -311,7 +311,7 @@ def test_a_reply_after_open_calls_stays_apart() -> None:
     ]
 
 
-def test_one_id_in_a_run_is_answered_in_order() -> None:
+def test_repeated_id_is_answered_in_order() -> None:
     """Two calls of one id in one run need two results, and a third answers nothing."""
     messages = [_calling("a"), _calling("a"), _answered("a"), _answered("a"), _answered("a")]
 
@@ -321,7 +321,7 @@ def test_one_id_in_a_run_is_answered_in_order() -> None:
     assert [found.orphaned for found in rounds] == [False, True]
 
 
-def test_results_after_a_run_answer_no_earlier_run() -> None:
+def test_results_answer_no_earlier_run() -> None:
     """Something else stands between the runs: the first call is answered by nobody."""
     messages = [_calling("a"), Message("user", "Go on."), _calling("b"), _answered("a", "b")]
 
@@ -332,7 +332,7 @@ def test_results_after_a_run_answer_no_earlier_run() -> None:
     assert closed[4].tool_results == messages[3].tool_results[1:]
 
 
-def test_a_pinned_round_loses_only_its_orphans() -> None:
+def test_pinned_round_loses_only_its_orphans() -> None:
     """A round that nobody pinned is left out whole, and a lone orphan is in no view at all."""
     call, mixed = _calling("a"), _answered("a", "z")
     pinned = Message("assistant", tool_calls=call.tool_calls, pinned=True)
@@ -367,7 +367,7 @@ def test_what_is_sendable_holds_no_orphan(messages: list[Message]) -> None:
         assert not any(again.orphaned for again in split_rounds(found.sound_messages))
 
 
-def test_a_result_moves_back_to_its_call() -> None:
+def test_result_moves_back_to_its_call() -> None:
     """The user's interruption comes after it, where a provider accepts it."""
     call = Message("assistant", tool_calls=[ToolCall("c1", "run")])
     interruption = Message("user", "Stop!")
@@ -376,7 +376,7 @@ def test_a_result_moves_back_to_its_call() -> None:
     assert close_open_rounds([call, interruption, result]) == [call, result, interruption]
 
 
-def test_a_repaired_message_loses_its_native_payload_only_if_edited() -> None:
+def test_only_edited_repairs_lose_native_payload() -> None:
     """An orphan is taken out of its message; the message that is whole is the same object."""
     calls = Message("assistant", tool_calls=[ToolCall("c1", "run"), ToolCall("c2", "run")])
     whole = Message("tool", tool_results=[ToolResult("c2", "run")])
@@ -388,7 +388,7 @@ def test_a_repaired_message_loses_its_native_payload_only_if_edited() -> None:
     assert closed[2] is whole
 
 
-def test_a_call_that_was_never_answered_gets_a_result_that_says_so() -> None:
+def test_unanswered_call_gets_unknown_outcome_result() -> None:
     """It has the call's id and name, and tells the model that the effect is unknown."""
     closed = close_open_rounds([Message("assistant", tool_calls=[ToolCall("c1", "run")])])
 
@@ -400,7 +400,7 @@ def test_a_call_that_was_never_answered_gets_a_result_that_says_so() -> None:
 
 
 @given(messages=conversations())
-def test_the_leading_system_messages_are_counted_to_the_first_other(
+def test_leading_count_ends_at_first_other(
     messages: list[Message],
 ) -> None:
     """All before it are system messages, and it is none."""
@@ -410,7 +410,7 @@ def test_the_leading_system_messages_are_counted_to_the_first_other(
     assert count == len(messages) or messages[count].role != "system"
 
 
-def test_a_round_is_pinned_if_one_of_its_messages_is() -> None:
+def test_one_pinned_message_pins_the_round() -> None:
     """So that a pinned result keeps its call."""
     call = Message("assistant", tool_calls=[ToolCall("c1", "run")])
     result = Message("tool", tool_results=[ToolResult("c1", "run")], pinned=True)
@@ -460,7 +460,7 @@ def _joined(messages: list[Message]) -> list[tuple[int, ...]]:
 
 
 @given(messages=conversations())
-def test_joined_words_agree_with_the_naive_rule(messages: list[Message]) -> None:
+def test_joined_words_match_the_naive_rule(messages: list[Message]) -> None:
     """Also where a later result joins the round of the results with an earlier one."""
     joins = ProviderPayload("x", [1], joins_previous=True)
     messages = [attrs.evolve(m, native=joins if m.role == "user" else None) for m in messages]
@@ -488,7 +488,7 @@ def _steps_to_split(messages: list[Message]) -> int:
 
 
 @pytest.mark.no_cover
-def test_twice_as_many_joined_words_take_twice_the_steps() -> None:
+def test_joined_words_cost_linear_steps() -> None:
     """Each finds its round without a look at all of them."""
     turn = [Message("assistant", tool_calls=[ToolCall("c1", "run")]), *_item_of_two()]
 

@@ -8,7 +8,7 @@ from agentic.errors import ConfigError
 from agentic.messages import Message, ToolCall, ToolResult, close_open_rounds, split_rounds
 
 
-def test_only_what_is_split_has_to_be_messages() -> None:
+def test_only_the_split_part_is_checked() -> None:
     """A caller who goes on at a position has had the rest checked before."""
     talk: list[Any] = ["no message", Message("user", "Go."), "no message"]
 
@@ -17,7 +17,7 @@ def test_only_what_is_split_has_to_be_messages() -> None:
         split_rounds(talk, 1)
 
 
-def test_an_orphan_stays_one_when_its_round_is_joined() -> None:
+def test_orphan_stays_one_in_joined_round() -> None:
     """Results of two replies in a row may come in any order, with one that nobody asked for."""
     talk = [
         Message("assistant", tool_calls=[ToolCall("c1", "read")]),

@@ -10,7 +10,7 @@ SUMMARY = ContextSummary("It was a typo.", 3)
 
 @pytest.mark.parametrize("prompts", [[], [PROMPT], [PROMPT, PROMPT]])
 @pytest.mark.parametrize("kept", [[], [QUESTION], [PROMPT, QUESTION]])
-def test_a_history_begins_up_to_its_summary(prompts: list[Message], kept: list[Message]) -> None:
+def test_history_begins_up_to_its_summary(prompts: list[Message], kept: list[Message]) -> None:
     """A system message that a compaction kept stands after the summary, and is none of them."""
     history = [*prompts, SUMMARY.to_message(), *kept]
 
@@ -20,7 +20,7 @@ def test_a_history_begins_up_to_its_summary(prompts: list[Message], kept: list[M
 
 @pytest.mark.parametrize("prompts", [[], [PROMPT], [PROMPT, PROMPT]])
 @pytest.mark.parametrize("rest", [[], [QUESTION], [QUESTION, SUMMARY.to_message()]])
-def test_without_a_summary_it_begins_with_its_system_messages(
+def test_without_summary_system_messages_begin_it(
     prompts: list[Message], rest: list[Message]
 ) -> None:
     """A summary further on is no beginning."""

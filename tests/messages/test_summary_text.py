@@ -38,7 +38,7 @@ def test_copies_keep_the_notes(copied: SummaryText) -> None:
     assert (copied, copied.notes) == (TEXT, NOTES)
 
 
-def test_what_is_made_of_the_text_has_no_notes() -> None:
+def test_derived_texts_have_no_notes() -> None:
     """It is a text like any other: compared, cut and joined."""
     made = [TEXT.strip(), TEXT[:], TEXT + "", f"{TEXT}", str(TEXT)]
 
@@ -69,7 +69,7 @@ def test_a_summary_holds_the_text_alone() -> None:
 
 
 @pytest.mark.parametrize("notes", [OrderedDict(a=OrderedDict(b=1)), MappingProxyType({"a": 1})])
-def test_any_mapping_is_taken_as_plain_data(notes: Any) -> None:
+def test_any_mapping_becomes_plain_data(notes: Any) -> None:
     """What is kept is what a store gives back."""
     summary = ContextSummary("done", 3, notes=notes)
 
@@ -98,7 +98,7 @@ def test_any_mapping_is_taken_as_plain_data(notes: Any) -> None:
     ],
     ids=str.split("list str int bool none tuple set bytes nan inf mapping cycle deep object"),
 )
-def test_notes_that_are_no_plain_json_are_refused(make: Callable[..., Any], notes: Any) -> None:
+def test_non_json_notes_are_refused(make: Callable[..., Any], notes: Any) -> None:
     """A store would give back something else, or nothing."""
     with pytest.raises(ConfigError, match=r"\.notes must be .*plain JSON data, got "):
         make("a", notes)
@@ -144,7 +144,7 @@ def test_an_old_entry_has_no_notes() -> None:
     assert [each.summary.notes for each in read if each.summary] == [{}, {}]
 
 
-def test_a_summary_with_notes_can_be_hashed() -> None:
+def test_summary_with_notes_is_hashable() -> None:
     """Messages are looked up by whoever counts them."""
     summary = ContextSummary("done", 3, notes=NOTES)
 

@@ -45,7 +45,7 @@ def talk(*said: str) -> list[Message]:
         (["u", "w", "See:\n```\nls\n```", "u"], (4,)),  # code, where calls are made by calls
     ],
 )
-def test_a_request_is_the_task_until_it_is_answered(said: list[str], task: tuple[int, ...]) -> None:
+def test_request_is_task_until_answered(said: list[str], task: tuple[int, ...]) -> None:
     """By a reply that calls nothing, says something, and asks nothing back."""
     assert find_task(talk(*said)) == task
 
@@ -62,7 +62,7 @@ def test_offers_keep_no_request_for_ever() -> None:
     "action",
     ["Look.\n```bash\nls\n```", "<command>ls</command>\n", "Action: run\nAction Input: ls"],
 )
-def test_an_action_in_a_reply_answers_nothing(action: str) -> None:
+def test_action_in_reply_answers_nothing(action: str) -> None:
     """Agents that call tools in text get the outputs as user messages."""
     assert find_task(talk("u", *[action, "u"] * 9)) == (0, 18)
 
@@ -78,7 +78,7 @@ def test_a_summary_is_never_the_task() -> None:
 
 
 @given(messages=conversations())
-def test_the_latest_request_is_always_the_task(messages: list[Message]) -> None:
+def test_latest_request_is_always_the_task(messages: list[Message]) -> None:
     """And one request before it at most, in order."""
     asked = [at for at, message in enumerate(messages) if message.role == "user"]
 
@@ -99,7 +99,7 @@ def test_a_view_has_the_same_task(messages: list[Message]) -> None:
 
 
 @pytest.mark.corpus
-def test_recorded_runs_of_one_request_keep_it(
+def test_one_request_runs_keep_their_task(
     recorded_path: Callable[[str], Path], read_lines: Callable[[Path], list[Any]]
 ) -> None:
     """Agents with tool calls, and agents whose actions are text."""

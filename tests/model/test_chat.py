@@ -34,7 +34,7 @@ def chat(server: str, folder: Path, *lines: str) -> subprocess.CompletedProcess[
     )
 
 
-def test_a_conversation_is_had_summarized_and_resumed(server: str, tmp_path: Path) -> None:
+def test_conversation_is_held_summarized_and_resumed(server: str, tmp_path: Path) -> None:
     """Replies come, the size is what the server reports, and the next process goes on."""
     (tmp_path / "agent.yaml").write_text(AGENT)
 

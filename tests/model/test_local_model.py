@@ -108,7 +108,7 @@ def test_a_streamed_reply_comes_in_pieces(server: str, adapter: str) -> None:
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
 @pytest.mark.parametrize("streamed", [False, True])
-def test_a_reply_at_the_limit_is_cut_off(server: str, adapter: str, *, streamed: bool) -> None:
+def test_reply_at_limit_is_cut_off(server: str, adapter: str, *, streamed: bool) -> None:
     """The limit of the output is told from the end of the reply, by every protocol."""
     request = ask("Count from one to one hundred, in words.")
 
@@ -154,7 +154,7 @@ def test_a_real_overflow_is_recovered(server: str, adapter: str) -> None:
     assert len(asyncio.run(store.full())) == len(story) + 2  # the request, the reply
 
 
-def test_the_count_endpoint_says_what_is_then_reported(server: str) -> None:
+def test_count_endpoint_predicts_reported_usage(server: str) -> None:
     """A request's size by the provider's own count is the size that its usage reports."""
     request = ask("What is the capital of France?")
 
@@ -169,7 +169,7 @@ def test_the_count_endpoint_says_what_is_then_reported(server: str) -> None:
     assert counted == decision.usage.input
 
 
-def test_the_meter_predicts_what_the_server_reports(server: str) -> None:
+def test_meter_predicts_what_server_reports(server: str) -> None:
     """From the second call on the size of the next request is known within a few tokens."""
     meter = tokens.ContextMeter(tokens.CharCounter())
 

@@ -51,7 +51,7 @@ def test_settings_go_to_the_decider() -> None:
     assert decider.limits() == ModelLimits(4_096, 512)
 
 
-def test_a_server_of_ollama_needs_no_key() -> None:
+def test_ollama_server_needs_no_key() -> None:
     """It has no default window either: that depends on the server."""
     decider = providers.connect("ollama:gpt-oss:20b", limits=ModelLimits(16_000, 0))
 
@@ -61,7 +61,7 @@ def test_a_server_of_ollama_needs_no_key() -> None:
 
 
 @pytest.mark.parametrize("name", ["gpt-4.1", "openai_chat:", ":gpt-4.1", "acme:large", "", None, 7])
-def test_a_name_that_says_too_little_is_refused(name: str) -> None:
+def test_name_saying_too_little_is_refused(name: str) -> None:
     """The error lists the providers and shows a name."""
     with pytest.raises(ConfigError, match="PROVIDER:NAME, the provider one of anthropic, bedrock"):
         providers.connect(name)

@@ -88,7 +88,7 @@ def test_an_overflow_gets_the_known_window() -> None:
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_a_refusal_names_the_provider_and_the_status(error: Exception, status: int | None) -> None:
+def test_refusal_names_provider_and_status(error: Exception, status: int | None) -> None:
     """None stands for no answer at all; the cause is kept."""
     got = _translated(error)
 
@@ -119,7 +119,7 @@ def test_a_broken_connection_keeps_received_text() -> None:
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_what_is_no_failure_of_the_provider_passes(error: BaseException) -> None:
+def test_non_provider_failure_passes(error: BaseException) -> None:
     """A mistake in the call, a file of this machine, an error told before, a cancellation."""
     assert _translated(error) is error
 
@@ -187,7 +187,7 @@ def test_exceptions_that_cause_each_other_end() -> None:
     assert got.problem == "down"
 
 
-def test_an_unknown_model_lists_those_that_exist() -> None:
+def test_unknown_model_lists_existing_ones() -> None:
     """The nearest one is suggested; a server that lists none changes nothing."""
     missing = _openai(404, {"error": {"message": "The model m-1 does not exist"}})
 
@@ -207,7 +207,7 @@ def test_an_unknown_model_lists_those_that_exist() -> None:
         "m-1 is not a valid model ID",
     ],
 )
-def test_a_bad_request_may_mean_the_model(message: str) -> None:
+def test_bad_request_may_mean_the_model(message: str) -> None:
     """OpenAI's Responses API, DeepSeek, Mistral and OpenRouter refuse unknown ones with 400."""
     got = _translated(RequestFailed("acme", 400, message), models=["m-10"])
 
@@ -229,7 +229,7 @@ def test_a_listed_model_is_not_the_problem(models: list[str]) -> None:
     assert getattr(_translated(missing, models=models), "problem", "") == "Error code: 404"
 
 
-def test_only_the_first_of_many_models_are_listed() -> None:
+def test_long_model_list_is_shortened() -> None:
     """An error is a sentence, and a router has hundreds."""
     got = _translated(RequestFailed("acme", 404, "no such model"), models=[*map(str, range(30))])
 
@@ -237,7 +237,7 @@ def test_only_the_first_of_many_models_are_listed() -> None:
 
 
 @pytest.mark.parametrize("answer", [None, {}, {"input_tokens": None}, {"input_tokens": True}])
-def test_a_count_that_is_missing_is_no_zero(answer: object) -> None:
+def test_missing_count_is_no_zero(answer: object) -> None:
     """An empty context would never be compacted."""
     with pytest.raises(RequestFailed, match="no token count"):
         counted_tokens(answer, "input_tokens", "acme")

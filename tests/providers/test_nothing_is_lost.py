@@ -41,7 +41,7 @@ def test_encode_leaves_no_system_message_out(adapter: ModuleType) -> None:
 
 
 @EVERY
-def test_what_a_tool_message_says_goes_out(adapter: ModuleType) -> None:
+def test_tool_messages_text_goes_out(adapter: ModuleType) -> None:
     """Its text beside the results, after them."""
     call = Message("assistant", tool_calls=[ToolCall("c1", "look", "{}")])
     results = [ToolResult("c1", "look", "a tree", notice="One line is missing.")]

@@ -46,7 +46,7 @@ def test_each_row_finds_its_own_message(row: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=itemgetter("server"))
-def test_a_message_is_found_however_it_is_wrapped(row: dict[str, Any]) -> None:
+def test_message_is_found_however_wrapped(row: dict[str, Any]) -> None:
     """In a body, a body within a text, a log line of an SDK, a part of a stream: the same."""
     body = {"error": {"message": row["says"], "type": "invalid_request_error", "code": 400}}
     wrapped = [
@@ -71,7 +71,7 @@ def test_other_errors_are_no_overflow(row: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("other", OTHERS, ids=itemgetter("server"))
-def test_no_row_is_taken_for_another_error(other: dict[str, Any]) -> None:
+def test_no_row_matches_another_error(other: dict[str, Any]) -> None:
     """Nothing in the negative table is found in a real overflow."""
     wording = OTHER_ERRORS[other["wording"]]
 
@@ -213,7 +213,7 @@ def test_a_translated_overflow_stays_one() -> None:
     assert read_overflow(ContextOverflow("m", 5, 4)) == Overflow(5, 4)
 
 
-def test_an_exception_without_a_text_is_read() -> None:
+def test_exception_without_text_is_read() -> None:
     """Its own method may fail, as that of a class which was unpickled without its fields."""
 
     class Mute(Exception):
@@ -278,7 +278,7 @@ def test_a_size_that_fits_was_not_sent() -> None:
     assert read_overflow(text) == Overflow(None, 8_192)
 
 
-def test_equal_sizes_in_fields_name_the_window() -> None:
+def test_equal_field_sizes_name_the_window() -> None:
     """A server may refuse a prompt as long as its window, which leaves no room for a reply."""
     fields = {"n_prompt_tokens": 8_192, "n_ctx": 8_192}
     body = {"error": {"type": "exceed_context_size_error", "message": "Too long.", **fields}}

@@ -27,7 +27,7 @@ def test_every_error_is_read_as_labelled(
             assert named == set(error["numbers"])
 
 
-def test_no_other_error_is_taken_for_an_overflow(
+def test_other_errors_are_no_overflow(
     traffic: Callable[..., list[dict[str, Any]]],
 ) -> None:
     """Errors about anything else stay what they are."""
@@ -36,7 +36,7 @@ def test_no_other_error_is_taken_for_an_overflow(
     assert [body for body in bodies if is_context_overflow(body)] == []
 
 
-def test_no_recorded_answer_is_taken_for_an_overflow(
+def test_recorded_answers_are_no_overflow(
     recorded_path: Callable[[str], Path], traffic: Callable[..., list[dict[str, Any]]]
 ) -> None:
     """Neither a reply, nor a stream, nor an error that some test provoked on purpose."""

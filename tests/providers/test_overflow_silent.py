@@ -11,7 +11,7 @@ WINDOW = 32_768
 TOKENS = st.integers(min_value=0, max_value=200_000)
 
 
-def test_more_input_than_the_window_is_an_overflow() -> None:
+def test_input_above_window_is_an_overflow() -> None:
     """z.ai serves a request that is too large, and says how large it was."""
     usage = Usage(input=40_000, output=300)
 
@@ -63,7 +63,7 @@ def test_a_small_count_alone_proves_nothing(counted: int, estimated: int) -> Non
 
 
 @pytest.mark.parametrize("window", [None, 0, -1])
-def test_without_a_window_nothing_can_be_told(window: int | None) -> None:
+def test_without_window_nothing_can_be_told(window: int | None) -> None:
     """No limit is none to exceed."""
     usage = Usage(input=10**9)
 

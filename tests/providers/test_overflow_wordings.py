@@ -24,7 +24,7 @@ def test_a_timeout_is_no_overflow(text: str) -> None:
 
 
 @pytest.mark.parametrize("code", ["timeout", "APITimeoutError", "DEADLINE_EXCEEDED", "CANCELLED"])
-def test_the_code_of_a_timeout_is_believed(code: str) -> None:
+def test_timeouts_code_is_believed(code: str) -> None:
     """Whatever the text beside it speaks of."""
     assert read_overflow({"error": {"code": code, "message": "Prompt is too long"}}) is None
 
@@ -91,9 +91,7 @@ def test_other_things_may_be_too_large(text: str) -> None:
         ("prompt tokens (8000) and the max_tokens (500) exceed model limit 8192", (None, 8_192)),
     ],
 )
-def test_a_sum_with_the_output_is_an_overflow(
-    text: str, sizes: tuple[int | None, int | None]
-) -> None:
+def test_sum_with_output_is_an_overflow(text: str, sizes: tuple[int | None, int | None]) -> None:
     """The input is the other half of it, and can be made smaller."""
     assert read_overflow(text) == Overflow(*sizes)
 

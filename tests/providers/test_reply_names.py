@@ -65,7 +65,7 @@ REQUEST = Input(
 
 
 @pytest.mark.parametrize("name", REPLIES)
-def test_a_reply_names_its_provider_model_and_id(name: str) -> None:
+def test_reply_names_provider_model_and_id(name: str) -> None:
     """As far as the wire has them."""
     reply, model, reply_id = REPLIES[name]
 
@@ -78,7 +78,7 @@ def test_a_reply_names_its_provider_model_and_id(name: str) -> None:
 
 @pytest.mark.parametrize("name", REPLIES)
 @pytest.mark.parametrize("junk", [None, 7, ["r-1"], {"id": "r-1"}])
-def test_names_that_are_no_texts_are_empty(name: str, junk: Any) -> None:
+def test_non_text_names_are_empty(name: str, junk: Any) -> None:
     """A server that numbers its replies is no reason to raise."""
     reply, *_ = REPLIES[name]
     odd = {**reply, "id": junk, "model": junk, "responseId": junk, "modelVersion": junk}

@@ -99,7 +99,7 @@ def test_a_view_makes_a_valid_request(
 @EVERY
 @MANY
 @given(messages=conversations(damaged=True))
-def test_a_compacted_conversation_makes_a_valid_request(
+def test_compacted_conversation_makes_valid_request(
     adapter: ModuleType, messages: list[Message]
 ) -> None:
     """A summary takes the place of whatever is older."""
@@ -114,9 +114,7 @@ def test_a_compacted_conversation_makes_a_valid_request(
 @EVERY
 @MANY
 @given(messages=CONVERSATIONS)
-def test_a_request_is_read_and_written_the_same(
-    adapter: ModuleType, messages: list[Message]
-) -> None:
+def test_request_reads_and_writes_the_same(adapter: ModuleType, messages: list[Message]) -> None:
     """Our own requests are wire traffic like any other."""
     request = adapter.encode_request(messages)
 
@@ -128,7 +126,7 @@ def test_a_request_is_read_and_written_the_same(
 @EVERY
 @MANY
 @given(messages=CONVERSATIONS, dropped=st.sets(st.integers(0, 20)), edited=st.sets(st.integers()))
-def test_decoded_messages_may_be_dropped_and_edited(
+def test_decoded_messages_allow_drops_and_edits(
     adapter: ModuleType, messages: list[Message], dropped: set[int], edited: set[int]
 ) -> None:
     """What is left of a wire conversation goes out valid, payloads and all."""

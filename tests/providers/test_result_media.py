@@ -40,7 +40,7 @@ def _encoded(media: Media) -> str:
 
 
 @EVERY
-def test_media_of_results_go_out_in_order(adapter: ModuleType) -> None:
+def test_result_media_go_out_in_order(adapter: ModuleType) -> None:
     """Each of them once, in a request that the provider accepts."""
     request = adapter.encode_request(SEEN)
 
@@ -80,7 +80,7 @@ def test_gemini_sends_other_media_after_results() -> None:
     assert len(contents[-2]["parts"][0]["functionResponse"]["parts"]) == 1
 
 
-def test_anthropic_sends_media_of_failures_after_results() -> None:
+def test_anthropic_sends_failure_media_after_results() -> None:
     """A failed result may only contain text."""
     failed = _history(ToolResult("c1", "look", error="blurred", media=[CAT]), ToolResult("c2"))
 

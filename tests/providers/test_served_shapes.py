@@ -48,7 +48,7 @@ RUNS = {
 
 @EVERY
 @pytest.mark.parametrize("name", RUNS)
-def test_calls_of_a_run_keep_their_results(adapter: ModuleType, name: str) -> None:
+def test_runs_calls_keep_their_results(adapter: ModuleType, name: str) -> None:
     """Every result goes out once, behind its call, and no made-up one beside it."""
     request = adapter.encode_request(RUNS[name])
 
@@ -64,7 +64,7 @@ def test_calls_of_a_run_keep_their_results(adapter: ModuleType, name: str) -> No
 
 @EVERY
 @pytest.mark.parametrize("name", list(RUNS)[:4])
-def test_results_of_a_run_answer_their_own_calls(adapter: ModuleType, name: str) -> None:
+def test_runs_results_answer_their_own_calls(adapter: ModuleType, name: str) -> None:
     """Each with the output that was its own, where the wire has ids."""
     read = adapter.decode_request(adapter.encode_request(RUNS[name]))
 
@@ -170,7 +170,7 @@ def test_a_served_shape_goes_back_unchanged(name: str) -> None:
     assert adapter.encode_request(adapter.decode_request(request))[talk] == request[talk]
 
 
-def test_an_openai_id_still_has_its_limit() -> None:
+def test_openai_id_still_has_its_limit() -> None:
     """Without a router's model the rules are OpenAI's own."""
     messages = [_USER, _chat_call(_LONG_ID), _chat_result(_LONG_ID)]
 

@@ -226,7 +226,7 @@ def test_every_stream_here_is_whole(adapter: ModuleType) -> None:
 
 
 @ADAPTERS
-def test_one_piece_of_junk_raises_nothing_else(adapter: ModuleType) -> None:
+def test_one_junk_piece_raises_nothing_else(adapter: ModuleType) -> None:
     """In each place of each event."""
     for number, event in enumerate(EVENTS[adapter]):
         for path in _paths(event):

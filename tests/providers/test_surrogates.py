@@ -60,7 +60,7 @@ def test_equal_keys_leave_no_surrogate() -> None:
 
 
 @pytest.mark.parametrize("text", ["[1]", "NaN", '{"x": NaN}', '{"x": -Infinity}', '{"x": 1e999}'])
-def test_only_an_object_of_json_is_one(text: str) -> None:
+def test_only_json_objects_are_objects(text: str) -> None:
     """NaN and what is larger than any float are Python's, not JSON's."""
     assert parse_object(text) is None
 
@@ -75,7 +75,7 @@ def test_other_arguments_are_sent_as_text(adapter: Any) -> None:
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
 @pytest.mark.parametrize("depth", [700, 5000])
-def test_arguments_that_are_nested_deeply_do_not_raise(adapter: Any, depth: int) -> None:
+def test_deeply_nested_arguments_do_not_raise(adapter: Any, depth: int) -> None:
     """The parser of JSON goes deeper than functions that call themselves."""
     assert "'deep'" in _sent(adapter, '{"a":' * depth + "\"'deep'\"" + "}" * depth)
 
@@ -88,7 +88,7 @@ def test_no_depth_of_arguments_raises(adapter: Any) -> None:
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
-def test_what_goes_back_as_it_came_is_sendable(adapter: Any) -> None:
+def test_what_goes_back_unchanged_is_sendable(adapter: Any) -> None:
     """A text that was cut in two may stand in a payload, too."""
     wire = adapter.encode([Message("user", "cut in two")])
     cut = json.loads(json.dumps(wire).replace("cut in two", "\\ud83d"))

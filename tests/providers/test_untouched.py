@@ -178,7 +178,7 @@ def _values(data: Any) -> Iterator[Any]:
 @each_adapter
 @given(messages=conversations(), data=st.data())
 @settings(max_examples=40)
-def test_an_edited_message_never_goes_out_unedited(
+def test_edited_message_never_goes_out_unedited(
     adapter: ModuleType, messages: list[Message], data: st.DataObject
 ) -> None:
     """Whatever copies were made of it before and after the edit."""
@@ -201,7 +201,7 @@ def test_an_edited_message_never_goes_out_unedited(
 @each_adapter
 @given(messages=conversations(), data=st.data())
 @settings(max_examples=40)
-def test_copies_are_sent_as_the_originals_are(
+def test_copies_are_sent_like_originals(
     adapter: ModuleType, messages: list[Message], data: st.DataObject
 ) -> None:
     """The quick way and the comparing way write the same, in any mixture."""
@@ -215,7 +215,7 @@ def test_copies_are_sent_as_the_originals_are(
 @each_adapter
 @given(messages=conversations(), data=st.data())
 @settings(max_examples=100)
-def test_odd_wires_go_back_as_copies_do(
+def test_odd_wires_return_like_copies(
     adapter: ModuleType, messages: list[Message], data: st.DataObject
 ) -> None:
     """Also where an id names two calls of a turn, a block is there twice, or a text is blank."""
@@ -252,7 +252,7 @@ def _make_odd(holder: Any, key: Any, data: st.DataObject) -> None:
 @each_adapter
 @given(messages=conversations(), data=st.data())
 @settings(max_examples=40)
-def test_untouched_among_rewritten_are_sent_as_copies_are(
+def test_untouched_among_rewritten_go_as_copies(
     adapter: ModuleType, messages: list[Message], data: st.DataObject
 ) -> None:
     """Where messages beside them were written anew, with other ids for their calls."""
@@ -287,7 +287,7 @@ def test_what_is_decoded_has_every_field() -> None:
 
 
 @each_adapter
-def test_the_mark_is_no_part_of_the_message(adapter: ModuleType) -> None:
+def test_mark_is_no_part_of_message(adapter: ModuleType) -> None:
     """Neither of its equality and hash nor of its texts."""
     messages: list[Message] = adapter.decode(adapter.encode(_turns(1)))
     copies = list(map(copy.deepcopy, messages))

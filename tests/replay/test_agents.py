@@ -193,7 +193,7 @@ def test_a_recorded_system_prompt_comes_first(form: str, write: Write) -> None:
     assert one(write(FORMS[form]())).messages[0] == Message("system", "Be brief.")
 
 
-def test_turns_that_codex_took_back_are_gone(write: Write) -> None:
+def test_turns_codex_took_back_are_gone(write: Write) -> None:
     """From the request on, not counting what Codex wrote in the user's name."""
     later = [
         text_item("user", "<environment_context>/src</environment_context>"),
@@ -345,7 +345,7 @@ def test_opencodes_database_holds_every_session(tmp_path: Path) -> None:
     assert "1 of its own summaries is left out" in first.notes[0]
 
 
-def test_our_own_database_is_read_as_it_is(tmp_path: Path) -> None:
+def test_our_own_database_is_read(tmp_path: Path) -> None:
     """Every session's archive, while its writer may still have it open."""
 
     async def keep() -> list[Transcript]:
@@ -415,7 +415,7 @@ def test_a_variable_moves_an_agents_folder(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("api", ["chat", "responses"])
-def test_mini_swe_agents_own_trajectories_are_read(
+def test_mini_swe_agent_trajectories_are_read(
     api: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As the real agent writes them with its own test models, for both forms of OpenAI's API."""

@@ -25,7 +25,7 @@ ANSWER = Message("tool", tool_results=[ToolResult("c1", "read", "def first_thing
 
 @given(views=VIEWS)
 @settings(max_examples=50)
-def test_the_cache_has_what_two_requests_begin_with(views: list[list[str]]) -> None:
+def test_cache_holds_requests_common_beginning(views: list[list[str]]) -> None:
     """For every request, against a count from nothing."""
     cache = PromptCache(lambda message: len(message.content))
     before: list[str] = []
@@ -71,7 +71,7 @@ def is_kept(term: str, past: list[str], kept: list[str]) -> bool:
 
 
 @given(past=LINES, kepts=st.lists(LINES, max_size=3), quoted=st.integers(0, 50))
-def test_the_judge_finds_what_a_plain_search_finds(
+def test_judge_finds_what_plain_search_finds(
     past: list[str], kepts: list[list[str]], quoted: int
 ) -> None:
     """Of each of several requests in turn, with parts of the past in them."""
@@ -85,7 +85,7 @@ def test_the_judge_finds_what_a_plain_search_finds(
         assert point.judge(text) == (1.0 if text == point.text else expected)
 
 
-def test_a_digest_is_judged_by_what_it_quotes() -> None:
+def test_digest_is_judged_by_its_quotes() -> None:
     """A line counts though it is indented or escaped there, and a request by the names in it."""
     asked = "Mend the parser.\n\n- keep src/old_parser.py as it is\n- run tests/test_parser.py"
     output = "\tdef first_thing(text, options):  # the one `x` to change\nsecond_thing = 2\n"
@@ -138,7 +138,7 @@ def test_a_text_names_what_was_called() -> None:
 
 
 @pytest.mark.parametrize("name", ADAPTERS)
-def test_a_refused_request_is_found_where_it_stands(name: str) -> None:
+def test_refused_request_is_found_in_place(name: str) -> None:
     """Of requests that grow, those from the damage on are refused, and none before."""
     validity = Validity(adapters_of([name]))
     torn = [Message("user", "Look."), CALL, Message("user", "Well?"), Message("user", "Well!")]
@@ -152,7 +152,7 @@ def test_a_refused_request_is_found_where_it_stands(name: str) -> None:
     assert validity.refusals == dict.fromkeys((1, 2), "a call is separated from its result")
 
 
-def test_a_provider_that_is_none_is_told() -> None:
+def test_unknown_provider_is_told() -> None:
     """With the names that there are."""
     with pytest.raises(ConfigError, match="must be one of anthropic, openai_chat"):
         adapters_of(["anthropic", "antropic"])
@@ -174,7 +174,7 @@ def row(policy: str, *, cost: float, over: int = 0, recall: float | None = None)
     )
 
 
-def test_the_best_is_one_that_could_be_sent() -> None:
+def test_best_is_one_that_was_sendable() -> None:
     """A policy whose requests are refused wins nothing; where all are equal nobody does."""
     cost = next(column for column in columns_of(priced=False) if column.key == "cost")
     peak = next(column for column in columns_of(priced=False) if column.key == "peak")
@@ -221,7 +221,7 @@ def test_prices_depend_on_request_size() -> None:
     assert "gemini-2.5-pro (google) on 2026-11-01, by genai-prices " in price.description
 
 
-def test_a_judge_takes_no_name_for_a_word() -> None:
+def test_judge_takes_no_name_for_word() -> None:
     """Frames, bullets and plain words are no terms; paths, signs and inner capitals are."""
     text = "\u2502 Parser \u2500\u2500 parse_line | `src/a.py`; HTTP (camelCase) ---- 2026-11-23"
 

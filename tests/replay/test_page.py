@@ -169,7 +169,7 @@ BEFORES = """(() => {
 })()"""
 
 
-def test_what_was_never_sent_is_no_red_peak(opened: Open) -> None:
+def test_unsent_size_is_no_red_peak(opened: Open) -> None:
     """What a request would have been without a cut is a stroke of its own, wholly in the chart."""
     browser = opened(report([uncut(1_200, 1_700)]))
 
@@ -193,7 +193,7 @@ def test_clipped_strokes_end_in_an_arrow(opened: Open) -> None:
     assert drawn["window"][0] - drawn["chart"][0] < (drawn["chart"][1] - drawn["chart"][0]) / 2
 
 
-def test_pointing_at_a_mark_tells_what_was_cut(opened: Open) -> None:
+def test_pointing_at_mark_tells_the_cut(opened: Open) -> None:
     """Turn, sizes, what is gone and the summary; away from it the card goes, too."""
     browser = opened(report([sawtooth(40)]))
 
@@ -208,7 +208,7 @@ def test_pointing_at_a_mark_tells_what_was_cut(opened: Open) -> None:
     assert card(browser) is None
 
 
-def test_a_click_holds_the_card_until_escape(opened: Open) -> None:
+def test_click_holds_card_until_escape(opened: Open) -> None:
     """Tapping keeps it open, so that a summary can be read; Escape or a click elsewhere closes."""
     browser = opened(report([sawtooth(40)]))
 
@@ -280,7 +280,7 @@ def test_nothing_in_a_transcript_becomes_markup(opened: Open) -> None:
     assert "<img src=x" in browser.evaluate("document.querySelector('h1').innerText")
 
 
-def test_the_policy_of_the_page_forbids_everything_else() -> None:
+def test_page_policy_forbids_everything_else() -> None:
     """No source but its own style and script, by their digests; no style attribute, no address."""
     page = render_page(report([climb(5), sawtooth(30)]))
 
@@ -450,7 +450,7 @@ def test_no_label_covers_another(opened: Open, way: dict[str, Any], height: floa
 
 
 @pytest.mark.parametrize("way", WAYS, ids=["light", "dark", "400 px", "print"])
-def test_the_headline_is_whole_wherever_it_is_read(opened: Open, way: dict[str, Any]) -> None:
+def test_headline_is_whole_wherever_read(opened: Open, way: dict[str, Any]) -> None:
     """The name, the verdict and the chart's headline, also if they are long."""
     name = "a-session-with-a-long-name-" * 4
     browser = opened(report([climb(20), sawtooth(20)], names=[name]), **way)
@@ -468,7 +468,7 @@ def test_the_headline_is_whole_wherever_it_is_read(opened: Open, way: dict[str, 
     assert all(whole for _, *inside in shown for whole in inside)
 
 
-def test_a_printed_page_is_ink_on_paper(opened: Open) -> None:
+def test_printed_page_is_ink_on_paper(opened: Open) -> None:
     """Light also where the screen is dark, without controls, and as a PDF of a few pages."""
     browser = opened(report([climb(40), sawtooth(40)]), dark=True, media="print")
 
@@ -484,7 +484,7 @@ def test_a_printed_page_is_ink_on_paper(opened: Open) -> None:
     assert 1 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 3
 
 
-def test_pointing_at_the_overview_tells_every_size(opened: Open) -> None:
+def test_pointing_at_overview_tells_every_size(opened: Open) -> None:
     """The request at the pointer, with the size under each policy; away from it nothing."""
     made = report([climb(21), sawtooth(21)])
     browser = opened(made)
@@ -499,7 +499,7 @@ def test_pointing_at_the_overview_tells_every_size(opened: Open) -> None:
     assert card(browser) is None
 
 
-def test_lines_of_the_overview_have_names_to_hover(opened: Open) -> None:
+def test_overview_lines_have_hover_names(opened: Open) -> None:
     """As titles, which need no script."""
     browser = opened(report([climb(20), sawtooth(20)]))
 
@@ -510,7 +510,7 @@ def test_lines_of_the_overview_have_names_to_hover(opened: Open) -> None:
     ]
 
 
-def test_no_green_for_a_policy_that_forgets_half(opened: Open) -> None:
+def test_forgetting_half_is_never_green(opened: Open) -> None:
     """Though it is the cheapest."""
     cheap = attrs.evolve(replayed("last", [100] * 9), recalls=(0.4,))
     good = attrs.evolve(replayed("digest", [300] * 9), recalls=(0.9,))
@@ -525,7 +525,7 @@ def test_no_green_for_a_policy_that_forgets_half(opened: Open) -> None:
     assert best[1][1] >= 3
 
 
-def test_of_very_many_transcripts_the_largest_have_sections(opened: Open) -> None:
+def test_only_largest_transcripts_have_sections(opened: Open) -> None:
     """All are in the summary, which comes first; a page of a thousand sections would not open."""
     made = report(*([climb(2 + at)] for at in range(60)))
     browser = opened(made)

@@ -176,7 +176,7 @@ def test_a_request_brings_its_system_prompt(write: Write) -> None:
     assert len(transcript.messages) == 5
 
 
-def test_a_line_for_each_conversation_gives_several(write: Write) -> None:
+def test_line_per_conversation_gives_several(write: Write) -> None:
     """A data set of conversations is as many transcripts, numbered."""
     read = read_transcripts(write([{"messages": CHAT}, {"messages": ANTHROPIC}], "set.jsonl"))
 
@@ -198,7 +198,7 @@ def test_a_failed_call_is_a_failure(write: Write) -> None:
     assert errors == [ToolError("x = 1")] * 3
 
 
-def test_claude_code_keeps_the_results_of_parallel_calls(write: Write) -> None:
+def test_claude_code_keeps_parallel_calls_results(write: Write) -> None:
     """Results hang on the entry of their call, beside the chain that the last entry tells."""
     lines = claude()
     second = {**USE, "id": "c2"}
@@ -217,7 +217,7 @@ def test_claude_code_keeps_the_results_of_parallel_calls(write: Write) -> None:
     assert transcript.mended() is transcript
 
 
-def test_claude_code_leaves_abandoned_branches_and_sidechains_out(write: Write) -> None:
+def test_claude_code_omits_branches_and_sidechains(write: Write) -> None:
     """The latest entry tells what stands; what is not of it is counted in a note."""
     lines = claude()
     lines[2:2] = [
@@ -234,7 +234,7 @@ def test_claude_code_leaves_abandoned_branches_and_sidechains_out(write: Write) 
     )
 
 
-def test_claude_code_goes_on_before_its_own_compaction(write: Write) -> None:
+def test_claude_code_continues_before_its_compaction(write: Write) -> None:
     """The chain goes on over a boundary; the summary is left out for the originals."""
     boundary = {
         "type": "system",
@@ -257,7 +257,7 @@ def test_claude_code_goes_on_before_its_own_compaction(write: Write) -> None:
     assert transcript.notes == ("1 of its own summaries is left out: the originals are replayed",)
 
 
-def test_the_file_of_a_subagent_is_a_conversation(write: Write) -> None:
+def test_subagents_file_is_a_conversation(write: Write) -> None:
     """Where everything is a sidechain, it is what there is."""
     lines = [{**each, "isSidechain": True} for each in claude() if "message" in each]
 
@@ -319,7 +319,7 @@ def test_pi_brings_thinking_usage_and_pictures(write: Write) -> None:
     assert branch.content == "b"
 
 
-def test_an_old_session_of_pi_has_no_tree(write: Write) -> None:
+def test_old_pi_session_has_no_tree(write: Write) -> None:
     """Entries without ids follow each other."""
     lines = [{key: v for key, v in each.items() if key != "parentId"} for each in pi()[1:]]
     lines = [{key: v for key, v in each.items() if key != "id"} for each in lines]
@@ -327,7 +327,7 @@ def test_an_old_session_of_pi_has_no_tree(write: Write) -> None:
     assert len(one(write([{"type": "session", "id": "s", "cwd": "/"}, *lines])).messages) == 4
 
 
-def test_a_half_written_last_line_is_noted(write: Write) -> None:
+def test_half_written_last_line_is_noted(write: Write) -> None:
     """Whoever wrote it was interrupted; everything before is there."""
     whole = b"".join(json.dumps(line).encode() + b"\n" for line in CHAT)
 
@@ -428,7 +428,7 @@ def test_unreadable_lines_are_named(
 
 @given(content=st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
 @settings(max_examples=50, deadline=None)
-def test_no_file_brings_anything_but_a_sentence(content: bytes, tmp_path_factory: Any) -> None:
+def test_bad_file_brings_only_a_sentence(content: bytes, tmp_path_factory: Any) -> None:
     """Whatever the bytes, they are read or refused."""
     path = tmp_path_factory.mktemp("any") / "any.jsonl"
     path.write_bytes(content)

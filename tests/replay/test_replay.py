@@ -39,7 +39,7 @@ def run(
     return asyncio.run(replay(transcript, policies, context_limits, providers=providers))
 
 
-def test_without_a_policy_everything_is_sent_every_time(talk: Talk) -> None:
+def test_without_policy_everything_is_always_sent(talk: Talk) -> None:
     """One request before each reply, as large as everything said; only what is new is paid."""
     messages = talk(10)
 
@@ -137,7 +137,7 @@ def test_tiers_clear_before_they_compact(talk: Talk) -> None:
     assert any(cut.summary for cut in tiers.cuts)
 
 
-def test_keeping_the_newest_loses_what_was_named_before() -> None:
+def test_keeping_newest_loses_earlier_names() -> None:
     """A path that only a dropped output named is neither evident nor known."""
     look = Message("assistant", tool_calls=[ToolCall("c1", "run", '{"command": "ls"}')])
     listing = Message("tool", tool_results=[ToolResult("c1", "run", "total: src/deep_end.py")])
@@ -153,7 +153,7 @@ def test_keeping_the_newest_loses_what_was_named_before() -> None:
     assert len(last.cuts) > 5
 
 
-def test_a_session_without_a_reply_has_no_turn() -> None:
+def test_session_without_reply_has_no_turn() -> None:
     """There was nothing to send."""
     [none] = run([Message("user", "Hello?")], "none")
 
@@ -168,14 +168,14 @@ def test_a_session_without_a_reply_has_no_turn() -> None:
 
 @given(messages=conversations(max_rounds=8))
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_no_policy_makes_a_request_that_is_refused(messages: list[Message]) -> None:
+def test_no_policy_makes_refused_requests(messages: list[Message]) -> None:
     """Whatever the conversation, what every policy sends is sound, and accepted for its shape."""
     for replayed in run(messages, *POLICIES, window=400, providers=["anthropic", "openai_chat"]):
         assert replayed.invalid == 0, [each.refused for each in replayed.requests]
         assert all(0 <= each.reused <= each.tokens for each in replayed.requests)
 
 
-def test_policies_beside_each_other_are_policies_alone(talk: Talk) -> None:
+def test_policies_together_equal_policies_alone(talk: Talk) -> None:
     """One pass for all gives what a pass for each gives."""
     messages = talk(25)
     specs = ["none", "fit_window", "clear_tool_outputs", "digest", "tiers"]
@@ -186,7 +186,7 @@ def test_policies_beside_each_other_are_policies_alone(talk: Talk) -> None:
 
 
 @pytest.mark.long
-def test_a_turn_costs_what_is_new_in_it(talk: Talk) -> None:
+def test_turn_costs_what_is_new(talk: Talk) -> None:
     """Ten times the turns take about ten times the time."""
     specs = ["none", "fit_window", "digest", "tiers"]
 

@@ -87,12 +87,12 @@ def test_series_are_what_a_view_prepares(at: int) -> None:
     ]
 
 
-def test_views_are_kept_only_if_asked_for() -> None:
+def test_views_are_kept_only_on_request() -> None:
     """They take memory that most replays need not."""
     assert all(replayed.series == () for replayed in run(talk(4), keep_views=False))
 
 
-def test_a_page_has_room_for_so_many_messages() -> None:
+def test_page_has_limited_message_room() -> None:
     """A session that does not fit is left out, one that fits after it is not."""
     large, small = talk(40), talk(3)
     budget = StepBudget(4_000)
@@ -170,7 +170,7 @@ def test_the_page_shows_what_was_sent(browser: Any, tmp_path: Path, at: int) -> 
     assert browser.complaints == []
 
 
-def test_what_is_missing_is_told_where_it_was(browser: Any, tmp_path: Path) -> None:
+def test_gap_is_told_where_it_was(browser: Any, tmp_path: Path) -> None:
     """A gap says how many; a cleared output stands in its place and leaves none."""
     browser.open(write(talk(20), tmp_path / "page.html"))
 

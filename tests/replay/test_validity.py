@@ -127,7 +127,7 @@ class Counted:
         return anthropic.validate(request)
 
 
-def test_clearing_costs_a_look_at_what_is_cleared(talk: Talk) -> None:
+def test_clearing_costs_looks_at_cleared_only(talk: Talk) -> None:
     """A hundred cuts of a session that is never dropped look at each message a few times."""
     messages = talk(400, words=40)
     counted = Counted()

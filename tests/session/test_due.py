@@ -60,7 +60,7 @@ def _session(policy: Policy, compactor: Any = None, **options: Any) -> Session:
         (Policy(0, max_tokens=795, min_recent_messages=4), 6),
     ],
 )
-def test_the_exchange_after_the_sign_ends_with_a_summary(policy: Policy, exchanges: int) -> None:
+def test_exchange_after_sign_ends_in_summary(policy: Policy, exchanges: int) -> None:
     """What `will_trigger` promises of the next message holds when that has its reply."""
     session = _session(policy)
 
@@ -77,7 +77,7 @@ def test_the_exchange_after_the_sign_ends_with_a_summary(policy: Policy, exchang
     assert asyncio.run(chat()) == [(False, False)] * (exchanges - 1) + [(True, True)]
 
 
-def test_the_next_message_after_a_summary_at_the_end_of_an_exchange_makes_no_other() -> None:
+def test_next_message_makes_no_second_summary() -> None:
     """And it sees the summary, and what was kept."""
     session = _session(Policy(0, max_messages=10, min_recent_messages=4))
     decider = ScriptedDecider(*[TEXT] * 6)
@@ -94,7 +94,7 @@ def test_the_next_message_after_a_summary_at_the_end_of_an_exchange_makes_no_oth
     assert decider.requests[5].history[0].summary is not None
 
 
-def test_a_summary_that_is_due_is_told_as_an_event_of_the_session() -> None:
+def test_due_summary_is_a_session_event() -> None:
     """The sender is the session, since no run is going on."""
     session = _session(Policy(0, max_messages=10, min_recent_messages=4))
 
@@ -122,7 +122,7 @@ def test_nothing_is_due_without_automatic_summaries() -> None:
     assert not asyncio.run(fill())
 
 
-def test_a_summary_that_was_refused_is_not_announced_nor_tried_at_every_turn() -> None:
+def test_refused_summary_waits_for_growth() -> None:
     """Until the context has grown by a quarter; then once more."""
     compactor = _Short("a summary that is far longer than what it stands for " * 9)
     session = _session(Policy(0, max_messages=10, min_recent_messages=4), compactor)
@@ -145,7 +145,7 @@ def test_a_summary_that_was_refused_is_not_announced_nor_tried_at_every_turn() -
     assert not any(promised and not attempted for promised, attempted in seen)
 
 
-def test_a_large_message_after_a_refusal_is_a_reason_to_try_again() -> None:
+def test_large_message_after_refusal_tries_again() -> None:
     """What counts is how much the context has grown, not for how long."""
     compactor = _Short("a summary that is far longer than what it stands for " * 9)
     session = _session(Policy(0, max_messages=10, min_recent_messages=4), compactor)
@@ -160,7 +160,7 @@ def test_a_large_message_after_a_refusal_is_a_reason_to_try_again() -> None:
     assert asyncio.run(chat(TEXT)) == 2
 
 
-def test_a_summary_that_succeeds_by_demand_ends_the_waiting() -> None:
+def test_successful_demanded_summary_ends_the_waiting() -> None:
     """From then on the triggers count as ever."""
     compactor = _Short("a summary that is far longer than what it stands for " * 9)
     session = _session(Policy(0, max_messages=10, min_recent_messages=4), compactor)
@@ -179,7 +179,7 @@ def test_a_summary_that_succeeds_by_demand_ends_the_waiting() -> None:
     assert asyncio.run(chat())[17]
 
 
-def test_a_summary_on_demand_that_failed_makes_the_triggers_wait_and_the_sign_with_them() -> None:
+def test_failed_demand_delays_triggers_and_sign() -> None:
     """After any failure the Manager waits for the context to grow by a twentieth."""
     session = _session(Policy(0, max_messages=10, min_recent_messages=4), _Moody())
 
@@ -195,7 +195,7 @@ def test_a_summary_on_demand_that_failed_makes_the_triggers_wait_and_the_sign_wi
     assert asyncio.run(chat()) == (False, None)
 
 
-def test_after_an_undo_the_window_waits_for_nothing_that_failed_before_it() -> None:
+def test_undo_frees_window_from_earlier_failure() -> None:
     """What failed was another history; this one is over the window, and nobody tried it yet."""
     compactor = _Moody("done")
     session = _session(Policy(1_500, min_recent_messages=3), compactor)
@@ -220,7 +220,7 @@ def test_after_an_undo_the_window_waits_for_nothing_that_failed_before_it() -> N
     tokens=st.sampled_from([None, 500, 1_400]),
 )
 @settings(max_examples=50)
-def test_whatever_went_before_what_is_promised_is_what_happens(
+def test_what_is_promised_always_happens(
     steps: list[tuple[str, Any]], window: int, most: int | None, tokens: int | None
 ) -> None:
     """After failures, refusals, low gains and undos, with an exchange as small as can be."""

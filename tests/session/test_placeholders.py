@@ -21,7 +21,7 @@ def _placeholder(**fields: Any) -> str:
     return _clear().compact([call, answer])[1].tool_results[0].notice
 
 
-def test_a_placeholder_names_the_tool_and_what_to_pass() -> None:
+def test_placeholder_names_tool_and_argument() -> None:
     """The reference of a kept output, the call's id otherwise, a place of the tool's own as is."""
     assert 'again: recall(ref="c1")]' in _placeholder()
     kept = "out-0123456789abcdef"
@@ -31,9 +31,7 @@ def test_a_placeholder_names_the_tool_and_what_to_pass() -> None:
 
 @given(messages=conversations(), tokens=st.integers(1, 900))
 @settings(max_examples=50, deadline=None)
-def test_clearing_is_idempotent_and_a_fold_with_a_recall_tool_too(
-    messages: list[Message], tokens: int
-) -> None:
+def test_clearing_with_recall_folds_idempotently(messages: list[Message], tokens: int) -> None:
     """Twice is once, cold is warm, and what is left is as valid as before."""
     messages = close_open_rounds(messages)
     warm, view = _clear(tokens), messages

@@ -29,7 +29,7 @@ def _session(path: Path) -> Session:
     )
 
 
-def test_a_second_process_reads_a_session_and_is_refused_as_a_writer(tmp_path: Path) -> None:
+def test_second_process_reads_but_cannot_write(tmp_path: Path) -> None:
     """A clear conflict, never an interleaved history; when the first is gone it may write."""
     path = tmp_path / "s.jsonl"
     command = [sys.executable, str(_WRITER), str(path)]

@@ -82,7 +82,7 @@ def _ask(messages: Sequence[Message], **arguments: Any) -> Any:
     ],
     ids=["a digest", "below prose", "as a fallback"],
 )
-def test_the_reference_in_a_digest_gives_the_whole_request(compactor: Any) -> None:
+def test_digest_reference_gives_whole_request(compactor: Any) -> None:
     """From the view of a model to the very text, page by page."""
     session = _session(compactor, recall=True)
 
@@ -98,7 +98,7 @@ def test_the_reference_in_a_digest_gives_the_whole_request(compactor: Any) -> No
     assert whole == LONG
 
 
-def test_without_the_tool_a_digest_names_no_place() -> None:
+def test_digest_without_tool_names_no_place() -> None:
     """And what was given to a session is never changed."""
     given = first_of(with_digest(_Prose(), Digest(max_tokens=800)))
     named, unnamed = _session(given, recall=True), _session(given)
@@ -111,7 +111,7 @@ def test_without_the_tool_a_digest_names_no_place() -> None:
     assert "ref=" not in shown
 
 
-def test_a_digest_that_names_a_tool_of_its_own_keeps_the_name() -> None:
+def test_digest_with_own_tool_keeps_name() -> None:
     """Somebody may serve the archive under another name."""
     session = _session(Digest(max_tokens=800, recall="look_up"), recall=True)
 
@@ -120,7 +120,7 @@ def test_a_digest_that_names_a_tool_of_its_own_keeps_the_name() -> None:
     assert 'look_up(ref="text-' in shown
 
 
-def test_to_ask_for_the_tool_changes_nothing() -> None:
+def test_asking_for_tool_changes_nothing() -> None:
     """The order of calls does not matter, and the parts are those that were given."""
     given = first_of(with_digest(_Prose()))
     session = _session(given, recall=True)
@@ -131,7 +131,7 @@ def test_to_ask_for_the_tool_changes_nothing() -> None:
     assert session.compactor is given
 
 
-def test_a_runner_of_the_session_names_the_tool_and_serves_it() -> None:
+def test_session_runner_names_and_serves_recall() -> None:
     """A trigger of the Runner's summarizes, and the model reads on."""
     session = _session(recall=True)
     ref = message_ref(Message("user", LONG))
@@ -150,7 +150,7 @@ def test_a_runner_of_the_session_names_the_tool_and_serves_it() -> None:
     assert done.tool_results[0].output == "Mend the parser."
 
 
-def test_a_message_that_is_named_is_read_like_any_other() -> None:
+def test_named_message_reads_like_any_other() -> None:
     """It says who said it, and where; with a query, only it is searched."""
     image = Media("image/png", b"\x89PNG")
     talk = [Message("user", "Mend it."), Message("user", "The port is 8417.", media=[image])]
@@ -166,7 +166,7 @@ def test_a_message_that_is_named_is_read_like_any_other() -> None:
     assert found.output == f"[{ref}] user, m2, line 1 of 1\n> The port is 8417."
 
 
-def test_a_call_whose_id_looks_like_a_reference_can_be_read() -> None:
+def test_reference_like_call_id_is_readable() -> None:
     """Unless a message has that very name."""
     call = Message("assistant", tool_calls=[ToolCall("text-0123456789ab", "ls", "{}")])
     answer = Message("tool", tool_results=[ToolResult("text-0123456789ab", "ls", "a.py")])
@@ -176,7 +176,7 @@ def test_a_call_whose_id_looks_like_a_reference_can_be_read() -> None:
 
 @given(st.text(st.characters(codec=None), min_size=1), st.sampled_from(["user", "system"]))
 @settings(max_examples=50, deadline=None)
-def test_any_message_is_found_by_its_reference(text: str, role: Any) -> None:
+def test_reference_finds_any_message(text: str, role: Any) -> None:
     """Lone surrogates and white space included."""
     asked = Message(role, text)
 
@@ -187,7 +187,7 @@ def test_any_message_is_found_by_its_reference(text: str, role: Any) -> None:
     assert read.output == text
 
 
-def test_the_digest_of_a_strategy_names_the_tool_too() -> None:
+def test_strategy_digest_names_the_tool_too() -> None:
     """A window that says what it left out is asked for the whole of it in the same way."""
     digest = Digest(max_tokens=300)
     window = FitContextWindow(3_000, low_watermark=0.4, digest=digest)

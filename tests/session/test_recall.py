@@ -56,7 +56,7 @@ def _ask(messages: Sequence[Message], **arguments: Any) -> Any:
     return _recall(asyncio.run(_filled(messages)), **arguments)
 
 
-def test_a_dropped_message_is_found_with_its_neighbours_and_read() -> None:
+def test_dropped_message_is_found_with_neighbours() -> None:
     """A place names its reference, and the reference gives the whole."""
     talk = [Message("user", "one\ntwo\nThe PORT is 8417.\nfour\nfive"), *_round("c1", "text")]
 
@@ -69,7 +69,7 @@ def test_a_dropped_message_is_found_with_its_neighbours_and_read() -> None:
     assert read.notice == "[m1 (user), characters 0-35 of 35]"
 
 
-def test_the_newest_comes_first_and_more_can_be_seen() -> None:
+def test_search_shows_newest_first_and_more() -> None:
     """Places are counted over the whole search."""
     talk = [Message("user", f"port {number}") for number in range(12)]
 
@@ -83,7 +83,7 @@ def test_the_newest_comes_first_and_more_can_be_seen() -> None:
     assert "only 12 places" in _ask(talk, query="port", offset=50).output
 
 
-def test_what_the_model_still_sees_is_not_found() -> None:
+def test_visible_messages_are_not_found() -> None:
     """Of two equal messages the newer one is taken for the one in sight."""
     hello = Message("user", "hello")
     store = asyncio.run(_filled([hello, Message("user", "port"), hello], view=[hello]))
@@ -92,7 +92,7 @@ def test_what_the_model_still_sees_is_not_found() -> None:
     assert "m3" not in _recall(store, query="hello").output
 
 
-def test_a_cleared_output_is_found_by_its_call() -> None:
+def test_call_finds_its_cleared_output() -> None:
     """It is in the history, but not in the view."""
     clear = ClearToolOutputs(60, keep_rounds=0, min_tokens=0)
     session = _session(strategies=[clear])
@@ -105,7 +105,7 @@ def test_a_cleared_output_is_found_by_its_call() -> None:
     assert asyncio.run(tool.run({"ref": "c1"})).output == "x " * 400 + "8417"
 
 
-def test_what_a_truncation_cut_off_is_found_and_read_page_by_page() -> None:
+def test_truncated_part_is_recalled_by_pages() -> None:
     """From the notice of a truncated output to all of it, through a Runner."""
     session = _session()
     registry = Registry(session.recall_tool())
@@ -166,7 +166,7 @@ def test_any_page_size_gives_the_whole(text: str, limit: int) -> None:
     assert "".join(pages) == text
 
 
-def test_a_page_stays_within_what_a_tool_may_give() -> None:
+def test_page_stays_within_tool_limits() -> None:
     """Neither its lines nor its bytes are truncated by the default options."""
     for text in ("\n" * 50_000, "\u65e5\n" * 50_000, "\U0001f600" * 50_000):
         page = _ask(_round("c1", text), ref="c1", limit=10**9)
@@ -174,7 +174,7 @@ def test_a_page_stays_within_what_a_tool_may_give() -> None:
         assert not truncate.Options().apply(page.output).truncated
 
 
-def test_a_search_is_bounded_and_shows_long_lines_in_part() -> None:
+def test_bounded_search_shows_long_lines_partly() -> None:
     """One line of a megabyte is shown around the place, and can be read on from there."""
     output = "x" * 300_000 + " needle " + "y" * 300_000
     talk = [message for n in range(12) for message in _round(f"c{n}", output)]
@@ -188,7 +188,7 @@ def test_a_search_is_bounded_and_shows_long_lines_in_part() -> None:
     assert "needle" in _ask(talk, ref="c11", offset=offset, limit=400).output
 
 
-def test_a_search_stops_reading_when_it_has_enough() -> None:
+def test_search_stops_when_it_has_enough() -> None:
     """Kept outputs are read from the newest on, and no further than they must be."""
 
     class _Counting(MemoryStore):
@@ -213,7 +213,7 @@ def test_a_search_stops_reading_when_it_has_enough() -> None:
     assert asyncio.run(search()) <= 6
 
 
-def test_regular_expressions_find_what_plain_text_cannot() -> None:
+def test_regular_expressions_find_more_than_text() -> None:
     """Case is ignored, lines begin and end at line feeds; surrogates pass."""
     talk = [Message("user", "a \ud83d lone\nPort = 8417\nport: none")]
 
@@ -225,7 +225,7 @@ def test_regular_expressions_find_what_plain_text_cannot() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["(", "*x", "(?P<a", "[z-a]", "a{9999999999999}", "(" * 500])
-def test_a_pattern_that_is_none_is_told(pattern: str) -> None:
+def test_invalid_pattern_is_told(pattern: str) -> None:
     """In words that a model can act on."""
     failure = _ask([Message("user", "port")], query=pattern, regex=True)
 
@@ -234,7 +234,7 @@ def test_a_pattern_that_is_none_is_told(pattern: str) -> None:
     assert "regex=false" in failure.message
 
 
-def test_a_pattern_that_would_take_for_ever_is_stopped() -> None:
+def test_endless_pattern_is_stopped() -> None:
     """Catastrophic backtracking is killed with the process that it runs in."""
     store = asyncio.run(_filled([Message("user", "a" * 60)]))
     tool = RecallTool(store, regex_seconds=0.5)
@@ -246,7 +246,7 @@ def test_a_pattern_that_would_take_for_ever_is_stopped() -> None:
 
 
 @pytest.mark.parametrize("said", [["a"], []])
-def test_the_loop_runs_while_a_pattern_compiles(said: list[str]) -> None:
+def test_loop_runs_while_pattern_compiles(said: list[str]) -> None:
     """Compiling alone can take seconds: `(?i)` with a large set, repeated."""
     store = asyncio.run(_filled([Message("user", text) for text in said]))
     slow = {"query": "(?i)" + "[\0-\uffff]" * 199, "regex": True}
@@ -291,7 +291,7 @@ def test_recall_does_not_find_itself() -> None:
         ("full.log", 'What the session holds of it: recall(ref="call_1")'),
     ],
 )
-def test_an_unknown_reference_says_what_there_is(ref: str, told: str) -> None:
+def test_unknown_reference_lists_what_exists(ref: str, told: str) -> None:
     """What references look like, which are near, and where one of another place leads."""
     talk = [Message("user", "Read."), *_round("call_1", "text", ref="full.log")]
 
@@ -316,7 +316,7 @@ def test_an_unknown_reference_says_what_there_is(ref: str, told: str) -> None:
         ({"ref": "m1", "offset": 500}, "m1 has 4 characters"),
     ],
 )
-def test_a_mistake_of_the_model_is_told(arguments: dict[str, Any], told: str) -> None:
+def test_models_mistake_is_told(arguments: dict[str, Any], told: str) -> None:
     """What is wrong, and what to pass instead."""
     failure = _ask([Message("user", "port")], **arguments)
 
@@ -333,7 +333,7 @@ def test_null_is_no_argument() -> None:
     assert "> port" in found.output
 
 
-def test_a_search_can_be_kept_to_one_output() -> None:
+def test_search_can_stay_in_one_output() -> None:
     """A query with a reference."""
     talk = [*_round("c1", "needle 1"), *_round("c2", "needle 2")]
 
@@ -348,7 +348,7 @@ def test_an_empty_output_can_be_read() -> None:
     assert (got.output, got.notice) == ("", "[c1 (read), characters 0-0 of 0]")
 
 
-def test_an_id_that_was_used_twice_means_the_newest() -> None:
+def test_repeated_id_means_the_newest() -> None:
     """The older result is reached by its message."""
     talk = [*_round("c1", "old needle"), *_round("c1", "new needle")]
 
@@ -359,7 +359,7 @@ def test_an_id_that_was_used_twice_means_the_newest() -> None:
     assert _ask(talk, ref="m2").output == "old needle"
 
 
-def test_what_the_window_leaves_out_is_found_though_nothing_summarized_it() -> None:
+def test_window_cuts_are_found_unsummarized() -> None:
     """The session knows what is cut for the window, too."""
     session = _session(Policy(2_000, 500, 400), auto_summarize=False)
     tool = session.recall_tool()
@@ -372,7 +372,7 @@ def test_what_the_window_leaves_out_is_found_though_nothing_summarized_it() -> N
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "sqlite"])
-def test_it_works_on_disk_and_after_a_resume(tmp_path: Path, kind: str) -> None:
+def test_recall_works_on_disk_after_resume(tmp_path: Path, kind: str) -> None:
     """What one process kept, the next one recalls."""
 
     def open_store() -> Any:
@@ -399,7 +399,7 @@ def test_it_works_on_disk_and_after_a_resume(tmp_path: Path, kind: str) -> None:
     assert re.match(r"\[out-[0-9a-f]{16}\] read, m3, line 1,235 of 4,000", found.output)
 
 
-def test_a_store_that_keeps_nothing_is_searched_as_it_is() -> None:
+def test_unkeeping_store_is_searched_as_is() -> None:
     """An Archive is enough; what is named and not there falls back on the history."""
     talk = _round("c1", "the end", ref="out-0123456789abcdef")
 
@@ -414,7 +414,7 @@ def test_a_store_that_keeps_nothing_is_searched_as_it_is() -> None:
 
 @given(messages=conversations(), kept=st.integers(0, 40))
 @settings(max_examples=50, deadline=None)
-def test_everything_that_is_not_in_sight_can_be_found(messages: list[Message], kept: int) -> None:
+def test_everything_out_of_sight_is_found(messages: list[Message], kept: int) -> None:
     """A text of the archive is in the view, or in a piece, whatever the history."""
     view = messages[len(messages) - min(kept, len(messages)) :]
 
@@ -452,7 +452,7 @@ async def _append(session: Session, messages: Sequence[Message]) -> None:
         await session.append(message)
 
 
-def test_an_output_that_was_kept_twice_is_found_once() -> None:
+def test_twice_kept_output_is_found_once() -> None:
     """The same text has one reference; it is read without any message that names it, too."""
 
     async def search() -> list[Any]:
@@ -472,7 +472,7 @@ def test_an_output_that_was_kept_twice_is_found_once() -> None:
     assert read.output == "nobody names it"
 
 
-def test_where_no_process_can_be_started_plain_text_is_offered(
+def test_without_processes_plain_text_is_offered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As in a program that was frozen into one file."""

@@ -64,7 +64,7 @@ def _full_session(*, outputs: int) -> tuple[Session, Any]:
 
 
 @pytest.mark.parametrize("outputs", [1, 2, 5])
-def test_what_a_request_cut_out_of_a_recent_output_is_found(outputs: int) -> None:
+def test_output_cut_by_request_is_found(outputs: int) -> None:
     """It is in the history, and not in front of the model."""
     session, tool = _full_session(outputs=outputs)
     prepared = asyncio.run(session.prepare("Be brief."))
@@ -76,7 +76,7 @@ def test_what_a_request_cut_out_of_a_recent_output_is_found(outputs: int) -> Non
         assert found.output.startswith(f"[c{number}] ls")
 
 
-def test_an_output_that_a_request_cut_says_how_to_read_it() -> None:
+def test_output_cut_by_request_explains_reading() -> None:
     """Once there is a recall tool, and it works."""
     session, tool = _full_session(outputs=1)
 
@@ -88,7 +88,7 @@ def test_an_output_that_a_request_cut_says_how_to_read_it() -> None:
     assert "needle" in page.output
 
 
-def test_a_long_system_prompt_puts_more_out_of_sight() -> None:
+def test_long_system_prompt_hides_more() -> None:
     """What it takes of the window, the messages do not have."""
     session, tool = _full_session(outputs=0)
     talk = [Message("user", f"{number} needle {'x' * 800}") for number in range(12)]
@@ -107,7 +107,7 @@ def test_a_long_system_prompt_puts_more_out_of_sight() -> None:
     assert all(f"> {start}" in one.output for start, one in zip(hidden, found, strict=True))
 
 
-def test_no_match_behind_the_shown_part_of_a_long_line_is_passed_over() -> None:
+def test_matches_behind_shown_part_are_found() -> None:
     """Every line of a log in JSON, each longer than what is shown of one."""
     lines = [json.dumps({"pad": "p" * 400, "level": "ERROR", "code": f"E{n}"}) for n in range(8)]
     talk = [_call("c1"), _results(("c1", "\n".join(lines)))]
@@ -118,7 +118,7 @@ def test_no_match_behind_the_shown_part_of_a_long_line_is_passed_over() -> None:
         assert re.findall(r'"E(\d+)"', one.output) == [str(n) for n in range(8)]
 
 
-def test_every_match_on_a_long_line_is_shown() -> None:
+def test_all_long_line_matches_are_shown() -> None:
     """One that is not beside the first is a place of its own."""
     line = f"{'x' * 5_000}needle-1{'y' * 50}needle-2{'y' * 5_000}needle-3{'z' * 5_000}"
 
@@ -130,7 +130,7 @@ def test_every_match_on_a_long_line_is_shown() -> None:
 
 @given(text=st.text("ab\n", max_size=60), fill=st.integers(0, 2))
 @settings(max_examples=50, deadline=None)
-def test_every_occurrence_is_in_what_is_shown(text: str, fill: int) -> None:
+def test_every_occurrence_is_shown(text: str, fill: int) -> None:
     """However long the lines are: each is a place, or in front of the model with one."""
     # Each place gets a number of its own, so that what is shown can be told apart.
     parts = text.replace("a", "a" + "." * 170 * fill).split("b")
@@ -150,7 +150,7 @@ async def _shown(text: str) -> str:
     return "\n".join(place.shown for place in plain)
 
 
-def test_a_place_in_one_of_many_results_is_read_where_it_is() -> None:
+def test_place_among_results_is_read_there() -> None:
     """A call's id that came again means the newer one; the older has a reference of its own."""
     many = "\n".join(f"line{number}" for number in range(1_000))
     talk = [_call("c1", "c2"), _results(("c1", "A\n" * 300), ("c2", many))]
@@ -165,7 +165,7 @@ def test_a_place_in_one_of_many_results_is_read_where_it_is() -> None:
     assert page.notice.startswith("[m2.2 (ls), characters 5,")
 
 
-def test_an_id_that_came_twice_in_one_message_means_the_last() -> None:
+def test_id_repeated_in_message_means_last() -> None:
     """The first has a reference of its own."""
     talk = [_call("c1", "c1"), _results(("c1", "old needle"), ("c1", "new needle"))]
 
@@ -178,7 +178,7 @@ def test_an_id_that_came_twice_in_one_message_means_the_last() -> None:
     assert "m1 to m2" in _ask(talk, ref="m2.0").message
 
 
-def test_a_call_id_that_looks_like_a_message_hides_no_message() -> None:
+def test_reference_like_call_id_hides_nothing() -> None:
     """The reference means the message, and says where the result of the call is."""
     talk = [Message("user", "alpha"), _call("m1"), _results(("m1", "beta"))]
 
@@ -191,7 +191,7 @@ def test_a_call_id_that_looks_like_a_message_hides_no_message() -> None:
     assert _ask(talk, ref="m3.1").output == "beta"
 
 
-def test_an_offset_beyond_all_places_is_told() -> None:
+def test_offset_beyond_places_is_told() -> None:
     """As a mistake where no search can go so far."""
     talk = [Message("user", "port")]
 

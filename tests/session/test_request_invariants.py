@@ -60,7 +60,7 @@ def _ids(messages: list[Message]) -> Counter[int]:
 
 @given(messages=TALKS, window=WINDOWS, least=st.integers(1, 7))
 @settings(max_examples=50, deadline=None)
-def test_a_request_keeps_what_must_stay_and_says_what_it_could_not(
+def test_request_keeps_essentials_or_says_so(
     messages: list[Message], window: int, least: int
 ) -> None:
     """Pairs are whole, fixed messages are there, and it is within the window or says it is not."""
@@ -84,7 +84,7 @@ def test_a_request_keeps_what_must_stay_and_says_what_it_could_not(
 
 @given(messages=conversations(damaged=False), window=WINDOWS, least=st.integers(1, 7))
 @settings(max_examples=50, deadline=None)
-def test_the_newest_messages_are_there_unless_it_is_said(
+def test_missing_recent_messages_are_always_told(
     messages: list[Message], window: int, least: int
 ) -> None:
     """Never fewer than the policy's recent messages, in whole rounds, or a note tells of it."""
@@ -102,9 +102,7 @@ def test_the_newest_messages_are_there_unless_it_is_said(
 
 @given(messages=TALKS, window=st.integers(400, 3_000))
 @settings(max_examples=50, deadline=None)
-def test_a_session_that_summarizes_loses_nothing_and_stays_valid(
-    messages: list[Message], window: int
-) -> None:
+def test_summarizing_session_stays_whole_and_valid(messages: list[Message], window: int) -> None:
     """Whatever is summarized, the archive is whole and the request is one a provider accepts."""
     session = _session(window, 3, auto=True)
 
@@ -122,7 +120,7 @@ def _said(message: Message) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("window", [0, 100_000])
-def test_with_room_for_all_the_request_is_the_prompt_and_the_history(window: int) -> None:
+def test_roomy_request_is_prompt_and_history(window: int) -> None:
     """Nothing is left out that need not be."""
     policy = Policy(window)
     session = Session("s", MemoryStore(), counter=COUNTER, policy=policy, compactor=Digest())

@@ -68,7 +68,7 @@ async def _chat(session: Session, *texts: str, **options: Any) -> ScriptedDecide
     return decider
 
 
-def test_ten_messages_trigger_a_summary_and_all_stay_in_the_session() -> None:
+def test_ten_messages_trigger_a_lossless_summary() -> None:
     """The source's first scenario: N = 10."""
     session = _session(policy=Policy(0, max_messages=10))
     texts = [
@@ -85,7 +85,7 @@ def test_ten_messages_trigger_a_summary_and_all_stay_in_the_session() -> None:
     assert asyncio.run(session.status()).messages == 5
 
 
-def test_five_thousand_tokens_trigger_a_summary_and_the_request_is_smaller() -> None:
+def test_five_thousand_tokens_trigger_a_summary() -> None:
     """The source's second scenario: K = 5,000."""
     session = _session(policy=Policy(0, max_tokens=5_000))
     texts = ["long " * 500] * 12  # 625 tokens each
@@ -142,14 +142,14 @@ def test_a_new_session_greets_nobody() -> None:
     assert asyncio.run(session.build_messages_for_llm()) == []
 
 
-def test_a_session_without_a_summary_greets_without_one() -> None:
+def test_session_without_summary_greets_plainly() -> None:
     """Nothing was summarized, so nothing is said of it."""
     session = asyncio.run(_append(_session(), _talk(1)))
 
     assert asyncio.run(session.greeting()) == "Resuming session abc123\n1 message in history"
 
 
-def test_the_request_is_prompt_summary_and_what_came_after_it() -> None:
+def test_request_is_prompt_summary_and_rest() -> None:
     """In this order; a system prompt that the history begins with is not sent twice."""
     prompt = Message("system", "Be brief.")
     session = asyncio.run(_append(_session(), [prompt, *_talk(12)]))
@@ -162,7 +162,7 @@ def test_the_request_is_prompt_summary_and_what_came_after_it() -> None:
     assert [m.content for m in sent[2:]] == [m.content for m in _talk(12)[6:]]
 
 
-def test_a_session_summarizes_by_itself_in_a_loop_of_your_own() -> None:
+def test_own_loop_gets_automatic_summaries() -> None:
     """Without a Runner, what is due is done before a request is made."""
     session = asyncio.run(_append(_session(), _talk(30)))
 
@@ -174,7 +174,7 @@ def test_a_session_summarizes_by_itself_in_a_loop_of_your_own() -> None:
     assert len(asyncio.run(session.store.full())) == 30
 
 
-def test_a_forced_summary_does_not_grow_the_context() -> None:
+def test_forced_summary_does_not_grow_context() -> None:
     """Unless it is told to; either way both sizes are told."""
     session = asyncio.run(_append(_session(), _talk(12)))
 
@@ -187,7 +187,7 @@ def test_a_forced_summary_does_not_grow_the_context() -> None:
     assert grown.tokens_before == refused.tokens_before < grown.tokens_after
 
 
-def test_a_summary_that_would_not_pay_is_no_news() -> None:
+def test_unprofitable_summary_is_no_news() -> None:
     """At no turn: nobody can do anything about it, and nothing is lost."""
 
     class Verbose:
@@ -203,7 +203,7 @@ def test_a_summary_that_would_not_pay_is_no_news() -> None:
     assert len(asyncio.run(session.store.load())) == 66
 
 
-def test_a_long_summary_is_shortened_and_says_so() -> None:
+def test_shortened_long_summary_says_so() -> None:
     """At most 30 % of what is available; never dropped."""
     policy = Policy(4_000, 1_000, 500)
     session = asyncio.run(_append(_session(policy=policy), _talk(6)))
@@ -226,9 +226,7 @@ def test_a_long_summary_is_shortened_and_says_so() -> None:
 
 
 @pytest.mark.parametrize("door", ["request", "runner"])
-def test_a_summary_that_points_past_the_history_is_ignored_and_reported(
-    door: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_summary_past_the_history_is_ignored(door: str, caplog: pytest.LogCaptureFixture) -> None:
     """The messages themselves are sent in its place, and the log tells of it once."""
     talk = _talk(4)
     session = asyncio.run(_append(_session(), talk))
@@ -250,7 +248,7 @@ def test_a_summary_that_points_past_the_history_is_ignored_and_reported(
     ]
 
 
-def test_outputs_of_recent_messages_are_truncated_where_those_do_not_fit() -> None:
+def test_recent_outputs_are_truncated_to_fit() -> None:
     """Rather than fewer than the recent messages, less of each output; and it says so."""
     talk: list[Message] = []
     for number in range(4):
@@ -271,7 +269,7 @@ def test_outputs_of_recent_messages_are_truncated_where_those_do_not_fit() -> No
     assert all(len(result.output) == 1_024 for result in results)
 
 
-def test_a_request_that_cannot_fit_says_what_is_too_large() -> None:
+def test_unfitting_request_says_what_overflows() -> None:
     """Never a silent overflow."""
     policy = Policy(1_000, 250, 200)
     session = asyncio.run(_append(_session(policy=policy), [Message("user", "long " * 1_000)]))
@@ -284,7 +282,7 @@ def test_a_request_that_cannot_fit_says_what_is_too_large() -> None:
     assert "the latest request" in prepared.notes[-1].text
 
 
-def test_summarizing_on_demand_keeps_the_newest_and_takes_a_focus() -> None:
+def test_demanded_summary_keeps_newest_and_focuses() -> None:
     """All but the six newest, with regard to what was asked."""
     compactor = _Short()
     session = asyncio.run(_append(_session(compactor=compactor), _talk(20)))
@@ -297,7 +295,7 @@ def test_summarizing_on_demand_keeps_the_newest_and_takes_a_focus() -> None:
     assert len(asyncio.run(session.build_messages_for_llm())) == 7
 
 
-def test_without_automatic_summaries_the_view_is_cut_and_the_history_is_not() -> None:
+def test_without_summaries_only_view_is_cut() -> None:
     """Only on demand, and yet never over the window."""
     policy = Policy(1_000, 250, 200, max_messages=10)
     session = _session(policy=policy, auto_summarize=False)
@@ -314,7 +312,7 @@ def test_without_automatic_summaries_the_view_is_cut_and_the_history_is_not() ->
 
 
 @pytest.mark.parametrize("door", ["request", "runner", "summarize"])
-def test_a_summarizer_that_fails_fails_nothing_and_is_reported(door: str) -> None:
+def test_failing_summarizer_fails_nothing_but_reports(door: str) -> None:
     """The conversation goes on, nothing is lost, and the error is in the record or the event."""
     session = asyncio.run(_append(_session(compactor=_Failing()), _talk(30)))
 
@@ -361,7 +359,7 @@ def test_undo_twice_takes_two_summaries_back() -> None:
         asyncio.run(session.undo())
 
 
-def test_after_an_undo_the_next_request_does_not_summarize_at_once() -> None:
+def test_undo_delays_the_next_automatic_summary() -> None:
     """N waits until the history has grown by a quarter, or somebody asks."""
     session = asyncio.run(_append(_session(), _talk(30)))
     assert asyncio.run(session.prepare()).compaction is not None
@@ -376,7 +374,7 @@ def test_after_an_undo_the_next_request_does_not_summarize_at_once() -> None:
     assert len(asyncio.run(session.store.load())) < 20
 
 
-def test_after_an_undo_somebody_may_ask_for_a_summary() -> None:
+def test_summary_on_demand_works_after_undo() -> None:
     """On demand there is no waiting, and afterwards the triggers count again."""
     session = asyncio.run(_append(_session(), _talk(30)))
     asyncio.run(session.summarize())
@@ -388,7 +386,7 @@ def test_after_an_undo_somebody_may_ask_for_a_summary() -> None:
     assert asyncio.run(session.status()).will_trigger
 
 
-def test_what_is_appended_during_a_slow_summary_stays_in_sight() -> None:
+def test_appends_during_slow_summary_stay_visible() -> None:
     """A summary that takes its time hides nothing that was said meanwhile."""
     waiting, go_on = asyncio.Event(), asyncio.Event()
 
@@ -413,7 +411,7 @@ def test_what_is_appended_during_a_slow_summary_stays_in_sight() -> None:
     assert sent[-1].content == "Meanwhile."
 
 
-def test_strategies_make_the_view_and_leave_the_history() -> None:
+def test_strategies_change_view_not_history() -> None:
     """As in a Runner; a plain callable is closed for the provider."""
     session = _session(strategies=[KeepLast(2), lambda messages: messages[-1:]])
     asyncio.run(_append(session, _talk(9)))
@@ -422,7 +420,7 @@ def test_strategies_make_the_view_and_leave_the_history() -> None:
     assert len(asyncio.run(session.store.load())) == 9
 
 
-def test_a_runner_of_a_session_keeps_what_is_truncated() -> None:
+def test_session_runner_keeps_truncated_outputs() -> None:
     """The store of the session is an OutputStore, and the runner uses it as one."""
     session = _session()
     call = ToolCall("c1", "read")
@@ -438,7 +436,7 @@ def test_a_runner_of_a_session_keeps_what_is_truncated() -> None:
     assert asyncio.run(MemoryStore.get(session.store, result.ref)) == "one\ntwo\nthree"  # type: ignore[arg-type]
 
 
-def test_placeholders_name_the_recall_tool_of_the_model() -> None:
+def test_placeholders_name_the_models_recall_tool() -> None:
     """A model that has no such tool is not sent to it; one in a chain counts, too."""
     clear = ClearToolOutputs(60, keep_rounds=0, min_tokens=0)
     call = Message("assistant", tool_calls=[ToolCall("c1", "read")])
@@ -480,14 +478,14 @@ def test_leaving_a_session_leaves_its_store(tmp_path: Path) -> None:
         {"store": object()},
     ],
 )
-def test_a_part_that_will_not_do_is_refused_at_once(options: dict[str, Any]) -> None:
+def test_unfit_part_is_refused_at_once(options: dict[str, Any]) -> None:
     """Found where it is made, with what was given, what is allowed and what to do."""
     with pytest.raises(ConfigError, match=r"(?s)^.+ must be .+, got .+; .+"):
         _session(**options)
 
 
 @pytest.mark.parametrize("name", ["store", "budget", "strategies"])
-def test_what_the_session_brings_is_not_given_to_its_runner(name: str) -> None:
+def test_runner_refuses_what_session_brings(name: str) -> None:
     """Two stores, or two budgets, cannot be meant."""
     with pytest.raises(ConfigError, match="is provided by the session itself"):
         _session().runner(ScriptedDecider(), **{name: None})
@@ -506,7 +504,7 @@ async def _answer(prompt: str) -> str:
     return "## Topics\nFacts were told."
 
 
-def test_the_usage_of_a_summary_is_reported() -> None:
+def test_usage_of_summary_is_reported() -> None:
     """By `prepare`, on demand, and by a Runner of the session, each for its own."""
 
     async def ask(_: str) -> str:

@@ -51,7 +51,7 @@ def _session(messages: Sequence[Message], policy: Policy, **options: Any) -> Ses
     return session
 
 
-def test_the_screen_under_the_triggers_cell_for_cell() -> None:
+def test_screen_under_triggers_cell_for_cell() -> None:
     """The source's third scenario."""
     screen = render_context(_status(summary=SUMMARY))
 
@@ -68,7 +68,7 @@ def test_the_screen_under_the_triggers_cell_for_cell() -> None:
     )
 
 
-def test_the_screen_near_a_trigger_cell_for_cell() -> None:
+def test_screen_near_trigger_cell_for_cell() -> None:
     """The source's fourth scenario, and no summary yet."""
     screen = render_context(_status(messages=28, tokens=95_000, will_trigger=True))
 
@@ -87,7 +87,7 @@ def test_the_screen_near_a_trigger_cell_for_cell() -> None:
 
 
 @given(value=st.integers(0, 500_000), limit=st.integers(1, 200_000))
-def test_a_bar_has_twenty_cells_whatever_the_numbers(value: int, limit: int) -> None:
+def test_bar_always_has_twenty_cells(value: int, limit: int) -> None:
     """Filled are floor(percent / 5), and never more than there are; the percent may be over 100."""
     lines = render_context(_status(tokens=value, max_tokens=limit)).split("\n")
 
@@ -96,7 +96,7 @@ def test_a_bar_has_twenty_cells_whatever_the_numbers(value: int, limit: int) -> 
     assert lines[-2].endswith(f"({100 * value / limit:.0f}%)")
 
 
-def test_a_trigger_that_is_off_shows_what_there_is() -> None:
+def test_disabled_trigger_shows_bare_amount() -> None:
     """Without N or K there is no share to show."""
     lines = render_context(_status(max_messages=None)).split("\n")
 
@@ -114,14 +114,14 @@ def test_a_trigger_that_is_off_shows_what_there_is() -> None:
         (Policy(0), None),
     ],
 )
-def test_tokens_are_shown_of_what_triggers_first(policy: Policy, limit: int | None) -> None:
+def test_tokens_shown_follow_first_trigger(policy: Policy, limit: int | None) -> None:
     """A window of 16,000 keeps 4,000 for the reply: K of 128,000 is never reached there."""
     status = asyncio.run(_session(_talk(2), policy).status())
 
     assert status.max_tokens == limit
 
 
-def test_the_limit_shown_is_the_one_that_triggers() -> None:
+def test_shown_limit_is_the_triggering_one() -> None:
     """One token below it nothing is due; the exchange that passes it summarizes."""
     policy = Policy(4_000, max_tokens=128_000, min_recent_messages=2)
     session = _session(_talk(30, "w" * 280), policy)
@@ -134,7 +134,7 @@ def test_the_limit_shown_is_the_one_that_triggers() -> None:
     assert (before.will_trigger, after.will_trigger) == (False, True)
 
 
-def test_a_screen_without_bars_has_numbers_only() -> None:
+def test_barless_screen_has_only_numbers() -> None:
     """A screen reader would spell out every cell."""
     screen = render_context(_status(summary=SUMMARY, will_trigger=True), bars=False)
 
@@ -143,7 +143,7 @@ def test_a_screen_without_bars_has_numbers_only() -> None:
 
 
 @pytest.mark.parametrize(("length", "soon"), [(27, False), (28, True), (29, True), (31, True)])
-def test_28_messages_of_30_say_that_the_next_exchange_triggers(length: int, *, soon: bool) -> None:
+def test_28_of_30_messages_announce_trigger(length: int, *, soon: bool) -> None:
     """A user's message and a reply are two messages."""
     session = _session(_talk(length), Policy(0, max_messages=30, max_tokens=128_000))
 
@@ -154,7 +154,7 @@ def test_28_messages_of_30_say_that_the_next_exchange_triggers(length: int, *, s
 
 
 @pytest.mark.parametrize(("length", "soon"), [(7, False), (8, True)])
-def test_a_short_conversation_triggers_nothing_however_large(length: int, *, soon: bool) -> None:
+def test_short_large_conversation_triggers_nothing(length: int, *, soon: bool) -> None:
     """With six recent messages, fewer than ten are left alone; the next exchange is counted in."""
     session = _session(_talk(length, "long " * 900), Policy(0, max_tokens=5_000))
 
@@ -172,7 +172,7 @@ def test_a_short_conversation_triggers_nothing_however_large(length: int, *, soo
     window=st.sampled_from([0, 200, 600]),
 )
 @settings(max_examples=50, deadline=None)
-def test_what_is_announced_is_what_the_manager_does(
+def test_manager_does_what_is_announced(
     length: int, chars: int, most: int | None, tokens: int | None, window: int
 ) -> None:
     """The status speaks of the Manager's triggers, not of some of its own."""
@@ -222,7 +222,7 @@ def _sizes(session: Session, runner: Runner, text: str) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("with_tools", [False, True])
-def test_the_status_measures_what_the_runner_sends(*, with_tools: bool) -> None:
+def test_status_measures_what_runner_sends(*, with_tools: bool) -> None:
     """System prompt and tools included; only the next message itself is not there yet."""
     session = _session(_talk(6), Policy(0), counter=EACH, system_prompt="Be brief. " * 300)
     runner = session.runner(ScriptedDecider("Yes."), Registry([look]) if with_tools else None)
@@ -234,7 +234,7 @@ def test_the_status_measures_what_the_runner_sends(*, with_tools: bool) -> None:
     assert runner.system_prompt == session.system_prompt
 
 
-def test_a_runner_with_another_prompt_is_measured_with_that() -> None:
+def test_runners_other_prompt_is_measured() -> None:
     """The session remembers what its latest Runner sends."""
     session = _session(_talk(6), Policy(0), counter=EACH, system_prompt="Be brief.")
     runner = session.runner(ScriptedDecider("Yes."), system_prompt="Take your time. " * 9)
@@ -244,7 +244,7 @@ def test_a_runner_with_another_prompt_is_measured_with_that() -> None:
     assert sent - told == len("Why?") + 4
 
 
-def test_a_system_prompt_may_fill_the_window() -> None:
+def test_system_prompt_may_fill_window() -> None:
     """Then the sign is there, since the next exchange cannot fit."""
     policy = Policy(1_000, reserve_tokens=100, keep_recent_tokens=100)
     talk = _talk(20, "some words")
@@ -257,7 +257,7 @@ def test_a_system_prompt_may_fill_the_window() -> None:
     assert (without.will_trigger, with_prompt.will_trigger) == (False, True)
 
 
-def test_a_request_has_the_prompt_of_the_session_unless_another_is_given() -> None:
+def test_request_defaults_to_session_prompt() -> None:
     """A loop of one's own need not name it again."""
     session = _session(_talk(1), Policy(0), system_prompt="Be brief.")
 
@@ -278,7 +278,7 @@ class _Away:
         raise NotImplementedError
 
 
-def test_tools_that_cannot_be_listed_are_not_counted(caplog: pytest.LogCaptureFixture) -> None:
+def test_unlistable_tools_are_not_counted(caplog: pytest.LogCaptureFixture) -> None:
     """A status fails for nothing of the kind; the log says so."""
     session = _session(_talk(2), Policy(0), counter=EACH, executor=_Away())
 
@@ -302,7 +302,7 @@ def test_a_second_status_counts_nothing(counter: Any) -> None:
     assert second.tokens == first.tokens + len("one more") + 4
 
 
-def test_the_size_is_what_the_provider_counted_where_replies_carry_it() -> None:
+def test_size_is_the_providers_count() -> None:
     """The system prompt and the tools are in the provider's count, and so in the status."""
     reply = Message("assistant", "It is red.", usage=Usage(input=9_000, output=100))
     session = _session([Message("user", "Why?"), reply], Policy(0, max_tokens=10_000))
@@ -310,7 +310,7 @@ def test_the_size_is_what_the_provider_counted_where_replies_carry_it() -> None:
     assert asyncio.run(session.status()).tokens == 9_100
 
 
-def test_a_report_from_before_a_summary_counts_no_more() -> None:
+def test_report_before_summary_counts_no_more() -> None:
     """What was reported of a large context says nothing of the small one it became."""
     talk = [message.replace(content="word " * 400) for message in _talk(20)]
     talk[-1] = talk[-1].replace(usage=Usage(input=9_000, output=500))

@@ -90,7 +90,7 @@ def test_conversation_goes_on_after_it() -> None:
     asyncio.run(run())
 
 
-def test_summary_and_exchange_come_back_in_turn() -> None:
+def test_summary_and_exchange_return_in_turn() -> None:
     """The latest change first, whichever it was; what the summary kept may be taken back, too."""
 
     async def run() -> None:

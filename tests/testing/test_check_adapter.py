@@ -65,7 +65,7 @@ def test_exceptions_are_read_like_bodies() -> None:
     check(acme, other_errors=[TimeoutError("slow"), wire.SLOW_DOWN])
 
 
-def test_ids_that_repeat_are_made_to_differ() -> None:
+def test_repeated_ids_are_made_to_differ() -> None:
     """A reply whose ids repeat is written anew, as after a Runner, and is still a good one."""
     parts = [{"use": "read_file", "ref": "0", "with": {}}, {"use": "read_file", "ref": "0"}]
 

@@ -30,7 +30,7 @@ def test_only_the_strategy_needs_hypothesis(run_python: Callable[[str], str]) ->
     assert "pip install 'agentic-weave[testing]'" in error
 
 
-def test_an_unknown_name_is_an_attribute_error() -> None:
+def test_unknown_name_is_an_attribute_error() -> None:
     """A misspelt name is told as any module tells it."""
     with pytest.raises(AttributeError, match="no attribute 'ScriptedDecidr'"):
         _ = testing.ScriptedDecidr

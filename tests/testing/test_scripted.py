@@ -61,7 +61,7 @@ def test_an_exception_is_raised(step: Any) -> None:
         _decide(testing.ScriptedDecider(step), _request())
 
 
-def test_a_script_that_is_over_says_so() -> None:
+def test_finished_script_says_so() -> None:
     """One request too many is an AssertionError that says where the run stands."""
     decider = testing.ScriptedDecider("one")
 
@@ -90,7 +90,7 @@ def test_a_stream_can_break_off() -> None:
         _decide(decider, _request())
 
 
-def test_a_stream_can_raise_between_its_pieces() -> None:
+def test_stream_can_raise_between_pieces() -> None:
     """An exception among the items is raised in its place."""
     decider = testing.StreamingScriptedDecider(["Hel", ConnectionResetError("gone")])
 
@@ -146,7 +146,7 @@ def test_an_unknown_tool_is_not_found() -> None:
     assert result.error == ToolError("there is no tool 'tool'", "not_found")
 
 
-def test_scripted_tools_are_listed_in_the_order_given() -> None:
+def test_scripted_tools_keep_given_order() -> None:
     """The order of the tools is that of the script."""
     listed = asyncio.run(testing.ScriptedExecutor({"b": "", "a": ""}).list_tools())
 

@@ -203,7 +203,7 @@ def test_a_seeded_bug_is_found(name: str) -> None:
         _check(_adapter(SOURCE.replace(old, new)))
 
 
-def test_a_lost_stop_word_is_found_without_expectations() -> None:
+def test_lost_stop_word_is_found_unaided() -> None:
     """Where no reply has a word at all, and the replies hold words that the table knows."""
     old, new = SEEDS["the stop word is lost"]
 

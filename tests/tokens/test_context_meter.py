@@ -37,9 +37,7 @@ def _run(meter: ContextMeter, dialogue: list[Message], *, factor: float, hidden:
 
 
 @given(messages=conversations(), overhead_tokens=st.integers(0, 9_999))
-def test_before_the_first_report_the_view_is_counted(
-    messages: list[Message], overhead_tokens: int
-) -> None:
+def test_before_first_report_view_is_counted(messages: list[Message], overhead_tokens: int) -> None:
     """With what is said to go beside it."""
     meter = ContextMeter(approx_token_counter)
 
@@ -49,7 +47,7 @@ def test_before_the_first_report_the_view_is_counted(
 
 
 @given(sent=conversations(), tail=conversations(), tokens=st.integers(1, 10**6))
-def test_a_report_is_taken_as_it_is(sent: list[Message], tail: list[Message], tokens: int) -> None:
+def test_report_is_taken_as_is(sent: list[Message], tail: list[Message], tokens: int) -> None:
     """The size is what was reported, input and output, and an estimate of what came after."""
     meter = ContextMeter(approx_token_counter)
     reply = Message("assistant", "Done.")
@@ -64,7 +62,7 @@ def test_a_report_is_taken_as_it_is(sent: list[Message], tail: list[Message], to
     assert grown == tokens + 20 + round(meter.factor * count_tokens(tail))
 
 
-def test_a_report_of_too_few_tokens_is_about_something_else() -> None:
+def test_too_small_report_is_disbelieved() -> None:
     """A server that reports only what was not in its cache does not switch the budget off."""
     meter = ContextMeter(approx_token_counter)
     sent, reply = [Message("user", "x" * 40_000)], Message("assistant", "Done.")
@@ -89,7 +87,7 @@ def _after_a_server_side_cut(meter: ContextMeter, calls: int, kept: int) -> list
     return errors
 
 
-def test_a_server_side_cut_is_believed_soon() -> None:
+def test_server_side_cut_is_believed_soon() -> None:
     """Three reports that agree are enough, and later ones are taken at once."""
     errors = _after_a_server_side_cut(ContextMeter(CHARS), 20, kept=4_000)
 
@@ -114,7 +112,7 @@ def test_a_second_cut_is_believed_too() -> None:
 
 
 @given(st.lists(st.integers(4, 3_000), min_size=8, max_size=20))
-def test_what_a_cache_left_is_never_taken_for_the_whole(tails: list[int]) -> None:
+def test_uncached_part_is_never_the_whole(tails: list[int]) -> None:
     """A server that reports only what was not cached: its reports do not add up."""
     meter = ContextMeter(CHARS)
     sent = [_sized(100_000)]
@@ -128,7 +126,7 @@ def test_what_a_cache_left_is_never_taken_for_the_whole(tails: list[int]) -> Non
     assert grew or meter.measure(sent) >= 100_000
 
 
-def test_a_cut_by_half_is_no_calibration() -> None:
+def test_cut_by_half_is_no_calibration() -> None:
     """A request reported smaller than one that it holds says nothing of what texts are worth."""
     meter = ContextMeter(CHARS)
     dialogue = _dialogue(20)
@@ -144,7 +142,7 @@ def test_a_cut_by_half_is_no_calibration() -> None:
     assert meter.estimate_within(9_000) == pytest.approx(9_000, rel=0.01)
 
 
-def test_a_report_counts_only_while_its_view_starts_the_present_one() -> None:
+def test_report_counts_while_its_view_leads() -> None:
     """After a compaction the size is an estimate again, with what is hidden from the messages."""
     meter = ContextMeter(CHARS)
     dialogue = _dialogue(2)
@@ -155,7 +153,7 @@ def test_a_report_counts_only_while_its_view_starts_the_present_one() -> None:
     assert meter.measure(compacted) == 600 + count_tokens(compacted, CHARS)
 
 
-def test_a_report_counts_again_when_its_view_is_back() -> None:
+def test_report_counts_again_with_its_view() -> None:
     """A measure of another view in between changes nothing."""
     meter = ContextMeter(CHARS)
     dialogue = _dialogue(1)
@@ -166,7 +164,7 @@ def test_a_report_counts_again_when_its_view_is_back() -> None:
     assert meter.measure([*dialogue, _sized(10)]) == 1_310
 
 
-def test_a_script_that_the_estimate_gets_wrong_is_learned() -> None:
+def test_misestimated_script_is_learned() -> None:
     """A provider that counts three times as much: after two reports the tail is scaled."""
     meter = ContextMeter(CHARS)
     dialogue = _dialogue(2)
@@ -179,7 +177,7 @@ def test_a_script_that_the_estimate_gets_wrong_is_learned() -> None:
 
 
 @pytest.mark.parametrize("factor", [0.5, 1.0, 1.3, 6.0])
-def test_a_long_conversation_is_measured_as_the_provider_counts(factor: float) -> None:
+def test_long_conversation_measures_as_provider_counts(factor: float) -> None:
     """Whatever the factor and whatever is hidden, grown or cut anew."""
     meter = ContextMeter(CHARS)
     dialogue = _dialogue(10)
@@ -192,7 +190,7 @@ def test_a_long_conversation_is_measured_as_the_provider_counts(factor: float) -
 
 
 @pytest.mark.parametrize("reported", [0, 10**9])
-def test_a_report_beyond_belief_moves_the_factor_within_bounds(reported: int) -> None:
+def test_unbelievable_report_moves_factor_within_bounds(reported: int) -> None:
     """No tokenizer is four times less or eight times more than the estimate."""
     meter = ContextMeter(CHARS)
     dialogue = _dialogue(2)
@@ -204,7 +202,7 @@ def test_a_report_beyond_belief_moves_the_factor_within_bounds(reported: int) ->
     assert meter.measure(dialogue) == 10_600 + reported
 
 
-def test_little_growth_says_nothing_of_the_factor() -> None:
+def test_little_growth_says_nothing_of_factor() -> None:
     """A ratio of two small numbers is that of their overheads."""
     meter = ContextMeter(CHARS)
     dialogue = [_sized(20, role) for _ in range(2) for role in ("user", "assistant")]
@@ -224,7 +222,7 @@ def test_a_usage_without_input_is_ignored() -> None:
     assert meter.measure(dialogue, overhead_tokens=50) == 650
 
 
-def test_a_provider_that_counts_less_than_the_estimate_hides_nothing() -> None:
+def test_low_counting_provider_hides_nothing() -> None:
     """There is no negative overhead: the factor takes it up."""
     meter = ContextMeter(CHARS)
     dialogue = _dialogue(1)
@@ -240,7 +238,7 @@ def test_a_provider_that_counts_less_than_the_estimate_hides_nothing() -> None:
     hidden=st.integers(0, 5_000),
     turns=st.integers(0, 4),
 )
-def test_an_estimate_within_is_the_inverse_of_a_measure(
+def test_estimate_within_inverts_a_measure(
     tokens: int, factor: float, hidden: int, turns: int
 ) -> None:
     """A new view of that size measures no more than was allowed; one token more, no less."""
@@ -255,7 +253,7 @@ def test_an_estimate_within_is_the_inverse_of_a_measure(
         assert meter.measure([_sized(allowed + 1, "system")], overhead_tokens=40) >= tokens
 
 
-def test_nothing_fits_where_what_is_hidden_takes_it_all() -> None:
+def test_nothing_fits_beside_large_hidden_part() -> None:
     """Not even a view of no tokens: the answer is below zero."""
     meter = ContextMeter(CHARS)
     _run(meter, _dialogue(3), factor=6, hidden=1_000)
@@ -263,7 +261,7 @@ def test_nothing_fits_where_what_is_hidden_takes_it_all() -> None:
     assert meter.estimate_within(999) < 0 <= meter.estimate_within(1_000)
 
 
-def test_reasoning_that_is_not_sent_back_is_learned() -> None:
+def test_unreturned_reasoning_is_learned() -> None:
     """Some providers count the thinking of a reply once, as output, and never again."""
     meter = ContextMeter(CHARS)
     dialogue = _dialogue(6)
@@ -277,7 +275,7 @@ def test_reasoning_that_is_not_sent_back_is_learned() -> None:
     assert meter.measure([_sized(300)]) == 800
 
 
-def test_reasoning_that_is_sent_back_is_counted() -> None:
+def test_returned_reasoning_is_counted() -> None:
     """Other providers take the thinking back, and count it in every later call."""
     meter = ContextMeter(CHARS)
     dialogue = _dialogue(6)
@@ -290,7 +288,7 @@ def test_reasoning_that_is_sent_back_is_counted() -> None:
     assert meter.measure([*dialogue, _sized(300)]) == 500 + 13 * 300 + 6 * 2_000
 
 
-def test_a_few_tokens_near_the_estimate_say_little() -> None:
+def test_few_tokens_near_estimate_say_little() -> None:
     """A tool output that came out a fifth larger says more of itself than of the tokenizer."""
     meter = ContextMeter(CHARS)
     dialogue = _dialogue(2)
@@ -302,7 +300,7 @@ def test_a_few_tokens_near_the_estimate_say_little() -> None:
 
 
 @given(factor=st.floats(1.02, 3), hidden=st.integers(0, 5_000))
-def test_what_is_hidden_is_told_by_the_smallest_request(factor: float, hidden: int) -> None:
+def test_smallest_request_tells_what_is_hidden(factor: float, hidden: int) -> None:
     """A factor that is a little off does not grow into thousands of hidden tokens."""
     meter = ContextMeter(CHARS)
     dialogue = _dialogue(60)
@@ -314,7 +312,7 @@ def test_what_is_hidden_is_told_by_the_smallest_request(factor: float, hidden: i
 
 
 @pytest.mark.corpus
-def test_real_sessions_are_within_a_percent_by_the_estimate(
+def test_real_sessions_estimate_within_a_percent(
     deepseek_sessions: list[tuple[list[Message], list[tuple[int, Usage]]]],
 ) -> None:
     """Row F5, at the 95th percentile, from the second call on."""
@@ -331,7 +329,7 @@ def test_real_sessions_are_within_a_percent_by_the_estimate(
 
 
 @pytest.mark.corpus
-def test_real_sessions_are_measured_within_a_percent(
+def test_real_sessions_measure_within_a_percent(
     deepseek_sessions: list[tuple[list[Message], list[tuple[int, Usage]]]],
 ) -> None:
     """Row F5: from the second call on, against what DeepSeek reported for 16 sessions."""

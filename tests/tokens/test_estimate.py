@@ -45,7 +45,7 @@ TABLE = """\
 """
 
 
-def test_it_keeps_the_promises_of_a_counter() -> None:
+def test_it_keeps_a_counters_promises() -> None:
     """Whatever the text, at any size."""
     check_counter(EstimateCounter, timeout_seconds=10)
 
@@ -79,7 +79,7 @@ def test_it_is_near_the_tokenizer(text: str, percent: int) -> None:
 
 
 @pytest.mark.parametrize("line", ["─" * 80, "━" * 60, "═" * 40, "─" * 120, "█" * 30 + "░" * 10])
-def test_a_drawn_line_is_a_few_tokens(line: str) -> None:
+def test_drawn_line_is_few_tokens(line: str) -> None:
     """A tokenizer has words for many of one character."""
     exact = QuicktokCounter("o200k_base").count(line)
 
@@ -87,12 +87,12 @@ def test_a_drawn_line_is_a_few_tokens(line: str) -> None:
 
 
 @pytest.mark.parametrize("counter", [EstimateCounter(), QuicktokCounter("o200k_base")])
-def test_an_ellipsis_ends_a_line_for_nothing(counter: EstimateCounter | QuicktokCounter) -> None:
+def test_ellipsis_ends_line_for_nothing(counter: EstimateCounter | QuicktokCounter) -> None:
     """It is one token with the newline."""
     assert counter.count("the clipped line…\n" * 9) == counter.count("the clipped line\n" * 9)
 
 
-def test_a_letter_of_another_language_is_no_mark_of_its_neighbours() -> None:
+def test_neighbouring_scripts_are_counted_apart() -> None:
     """Scripts that share a block of Unicode are counted apart."""
     counted = count_features("ქ က đ ă ț ä é α \u0301 … — ░ ─")
 
@@ -101,14 +101,14 @@ def test_a_letter_of_another_language_is_no_mark_of_its_neighbours() -> None:
     assert [counted[name] for name in apart] == [1] * len(apart)
 
 
-def test_k_and_z_are_counted_in_any_text() -> None:
+def test_k_and_z_are_counted_anywhere() -> None:
     """In ASCII by their byte, elsewhere by name; what else has their low byte is not one."""
     assert count_features("kayak, zoo KZ")["k and z"] == 3
     assert count_features("kayak, zoo KZ é ū 乫")["k and z"] == 3
 
 
 @given(text=TEXT, scale=st.floats(0.01, 100))
-def test_a_text_is_a_token_at_least_and_four_a_byte_at_most(text: str, scale: float) -> None:
+def test_one_token_to_four_a_byte(text: str, scale: float) -> None:
     """An empty one is none."""
     count = EstimateCounter(scale).count(text)
 
@@ -117,7 +117,7 @@ def test_a_text_is_a_token_at_least_and_four_a_byte_at_most(text: str, scale: fl
 
 
 @given(first=TEXT, second=TEXT)
-def test_parts_are_as_large_as_the_whole(first: str, second: str) -> None:
+def test_parts_add_up_to_whole(first: str, second: str) -> None:
     """But for what is different at the seam."""
     count = EstimateCounter().count
 
@@ -131,7 +131,7 @@ def test_slices_are_added_up() -> None:
     assert EstimateCounter().count(CODE * 50) == pytest.approx(50 * part, rel=0.001)
 
 
-def test_characters_beyond_the_basic_plane_do_not_hide_what_follows() -> None:
+def test_astral_characters_hide_nothing_behind() -> None:
     """They are two units of UTF-16 each."""
     emoji = "\U0001f680" * 8_000
 
@@ -159,7 +159,7 @@ def test_memory_is_bounded() -> None:
 
 
 @pytest.mark.slow
-def test_it_is_faster_than_the_fastest_tokenizer() -> None:
+def test_it_outruns_the_fastest_tokenizer() -> None:
     """Four times in the benchmark, where it runs alone."""
     text = CODE * 700
 
@@ -175,12 +175,12 @@ def test_it_is_faster_than_the_fastest_tokenizer() -> None:
 
 
 @pytest.mark.parametrize("scale", [0, -1, float("nan"), float("inf"), True, "1", None])
-def test_a_scale_that_makes_no_sense_is_refused(scale: Any) -> None:
+def test_senseless_scale_is_refused(scale: Any) -> None:
     """The error says what is allowed."""
     with pytest.raises(ConfigError, match="a number above 0"):
         EstimateCounter(scale)
 
 
-def test_a_counter_can_go_to_another_process() -> None:
+def test_counter_can_change_its_process() -> None:
     """It is a value."""
     assert pickle.loads(pickle.dumps(EstimateCounter(1.3))) == EstimateCounter(1.3)  # noqa: S301  our own

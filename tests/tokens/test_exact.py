@@ -46,19 +46,19 @@ def vocabularies(monkeypatch: pytest.MonkeyPatch, recorded_path: Callable[[str],
 
 
 @pytest.mark.parametrize("encoding", ["o200k_base", "cl100k_base", "llama3", "qwen3"])
-def test_quicktok_keeps_the_promises_of_a_counter(encoding: str) -> None:
+def test_quicktok_keeps_a_counters_promises(encoding: str) -> None:
     """It refuses lone surrogates and special tokens; its counter does not."""
     check_counter(lambda: QuicktokCounter(encoding))
 
 
 @pytest.mark.corpus
 @pytest.mark.usefixtures("vocabularies")
-def test_tiktoken_keeps_the_promises_of_a_counter() -> None:
+def test_tiktoken_keeps_a_counters_promises() -> None:
     """It panics at a megabyte of spaces; its counter does not."""
     check_counter(TiktokenCounter)
 
 
-def test_a_tokenizer_json_keeps_the_promises_of_a_counter(tokenizer_json: Path) -> None:
+def test_tokenizer_json_keeps_a_counters_promises(tokenizer_json: Path) -> None:
     """At any size."""
     check_counter(lambda: TokenizersCounter(tokenizer_json), timeout_seconds=60)
 
@@ -72,7 +72,7 @@ def test_quicktok_counts_as_tiktoken_does(text: str) -> None:
         assert QuicktokCounter(encoding).count(text) == TiktokenCounter(encoding).count(text)
 
 
-def test_a_tokenizer_json_counts_bytes_and_no_special_token(tokenizer_json: Path) -> None:
+def test_tokenizer_json_counts_no_special_token(tokenizer_json: Path) -> None:
     """What spells a special token is text."""
     counter = TokenizersCounter(tokenizer_json)
 
@@ -80,7 +80,7 @@ def test_a_tokenizer_json_counts_bytes_and_no_special_token(tokenizer_json: Path
 
 
 @pytest.mark.parametrize("tail", ["", "x" * 10, "\n", " "])
-def test_a_long_text_is_counted_part_by_part(tail: str) -> None:
+def test_long_text_is_counted_by_parts(tail: str) -> None:
     """Each part of bounded size; together they are the text."""
     parts: list[str] = []
 
@@ -110,9 +110,7 @@ class PanicException(BaseException):
 @pytest.mark.parametrize(
     ("problem", "falls_back"), [(PanicException, True), (KeyboardInterrupt, False)]
 )
-def test_only_a_panic_is_answered_by_an_estimate(
-    problem: type[BaseException], falls_back: bool
-) -> None:
+def test_only_panics_lead_to_estimates(problem: type[BaseException], falls_back: bool) -> None:
     """An interruption passes."""
 
     def count(_: str) -> int:
@@ -125,7 +123,7 @@ def test_only_a_panic_is_answered_by_an_estimate(
             count_in_slices(count, "some text")
 
 
-def test_without_a_vocabulary_tiktoken_warns_once_and_estimates(
+def test_tiktoken_without_vocabulary_warns_and_estimates(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """As on a machine without a network."""
@@ -156,7 +154,7 @@ def test_path_of_another_type_is_refused() -> None:
 
 
 @pytest.mark.parametrize("content", [None, "{}", "no JSON"])
-def test_a_file_that_holds_no_tokenizer_is_refused(tmp_path: Path, content: str | None) -> None:
+def test_file_without_tokenizer_is_refused(tmp_path: Path, content: str | None) -> None:
     """Nor one that is not there."""
     path = tmp_path / "tokenizer.json"
     if content is not None:
@@ -166,14 +164,14 @@ def test_a_file_that_holds_no_tokenizer_is_refused(tmp_path: Path, content: str 
         TokenizersCounter(path)
 
 
-def test_an_exact_counter_can_go_to_another_process() -> None:
+def test_exact_counter_can_change_its_process() -> None:
     """It is the name of a vocabulary."""
     counter = QuicktokCounter("cl100k_base")
 
     assert pickle.loads(pickle.dumps(counter)).count("Hello, world!") == 4  # noqa: S301  our own
 
 
-def test_an_extra_that_is_missing_is_named() -> None:
+def test_missing_extra_is_named() -> None:
     """With the line that installs it; for_model does without."""
     script = """
 import sys

@@ -24,7 +24,7 @@ BARE = Message("assistant", "abc")
 
 
 @pytest.mark.parametrize("count", [count_message_tokens, count_tokens])
-def test_the_options_are_those_of_the_source(count: Callable[..., int]) -> None:
+def test_options_are_the_sources(count: Callable[..., int]) -> None:
     """Row E6: names and defaults."""
     defaults = {
         name: parameter.default for name, parameter in inspect.signature(count).parameters.items()
@@ -66,15 +66,13 @@ def test_what_the_model_reads_is_counted(message: Message, tokens: int) -> None:
         {"summary": ContextSummary("x" * 999, 3)},
     ],
 )
-def test_what_the_model_does_not_read_is_not_counted(beside: dict[str, object]) -> None:
+def test_what_models_never_read_costs_nothing(beside: dict[str, object]) -> None:
     """What rides on a message costs nothing."""
     assert count_message_tokens(attrs.evolve(BARE, **beside), CHARS) == 7
 
 
 @given(messages=conversations(), data=st.data())
-def test_a_conversation_is_the_sum_of_its_parts(
-    messages: list[Message], data: st.DataObject
-) -> None:
+def test_conversation_is_sum_of_parts(messages: list[Message], data: st.DataObject) -> None:
     """Wherever it is divided; an overhead is per message."""
     cut = data.draw(st.integers(0, len(messages)))
 
@@ -85,7 +83,7 @@ def test_a_conversation_is_the_sum_of_its_parts(
 
 
 @given(messages=conversations())
-def test_media_cost_what_they_are_said_to_cost(messages: list[Message]) -> None:
+def test_media_cost_what_is_said(messages: list[Message]) -> None:
     """A flat estimate for each, also for those of results."""
     media = sum(len(message.media) for message in messages)
     media += sum(len(each.media) for message in messages for each in message.tool_results)

@@ -47,7 +47,7 @@ def test_the_longest_name_gives_the_encoding(model: str, encoding: str) -> None:
     assert get_encoding(model) == encoding
 
 
-def test_every_name_of_the_source_is_there() -> None:
+def test_every_source_name_is_there() -> None:
     """With the encoding that it has there."""
     names = {"gpt-4", "gpt-3.5", "claude", "default"}
 
@@ -82,7 +82,7 @@ def test_the_table_agrees_with_tiktoken() -> None:
         ("my-model", False, "times 1.15"),
     ],
 )
-def test_a_model_gets_the_best_counter_there_is(model: str, is_exact: bool, said: str) -> None:
+def test_model_gets_the_best_counter(model: str, is_exact: bool, said: str) -> None:
     """And is told how exact that is."""
     counter = for_model(model)
 
@@ -91,7 +91,7 @@ def test_a_model_gets_the_best_counter_there_is(model: str, is_exact: bool, said
     assert counter.count("") == 0 < counter.count("Hello, world!")
 
 
-def test_a_model_counter_is_a_value_and_a_counter() -> None:
+def test_model_counter_is_value_and_counter() -> None:
     """A Manager takes it; another process too."""
     counter = for_model("gpt-5")
 
@@ -100,7 +100,7 @@ def test_a_model_counter_is_a_value_and_a_counter() -> None:
 
 
 @pytest.mark.parametrize("model", [None, 4, b"gpt-4"])
-def test_a_model_without_a_name_is_refused(model: Any) -> None:
+def test_model_without_name_is_refused(model: Any) -> None:
     """At every door."""
     for door in (get_encoding, for_model):
         with pytest.raises(ConfigError, match="the name that you send"):
@@ -131,7 +131,7 @@ PLAIN = [
 ]
 
 
-def test_a_conversation_is_its_messages_and_three() -> None:
+def test_conversation_is_messages_and_three() -> None:
     """Row B1: as messages, or as OpenAI's dicts."""
     counter = for_model("gpt-4o")
 
@@ -142,7 +142,7 @@ def test_a_conversation_is_its_messages_and_three() -> None:
     assert count_text("") == 0
 
 
-def test_an_estimate_has_the_overheads_of_its_source() -> None:
+def test_estimate_has_its_sources_overheads() -> None:
     """Row D1: four a message, the role and one for it, two in all."""
     plain = {"role": "user", "content": "Hello, world!"}
 
@@ -151,7 +151,7 @@ def test_an_estimate_has_the_overheads_of_its_source() -> None:
     assert estimate_tokens(CONVERSATION) == estimate_tokens(PLAIN)
 
 
-def test_an_estimate_without_a_tokenizer_is_a_quarter_of_the_characters() -> None:
+def test_estimate_without_tokenizer_quarters_the_characters() -> None:
     """All of them, the role's included, and nothing else."""
     plain = {"role": "user", "content": "x" * 39}
 

@@ -29,7 +29,7 @@ class _CountingCounter:
 
 
 @given(messages=conversations(), data=st.data())
-def test_the_cache_is_what_a_cold_count_gives(messages: list[Message], data: st.DataObject) -> None:
+def test_cache_equals_a_cold_count(messages: list[Message], data: st.DataObject) -> None:
     """However the list grew, shrank or began anew in between."""
     token_cache = TokenCache(CharCounter())
     ends = data.draw(st.lists(st.integers(0, len(messages)), max_size=6))
@@ -45,7 +45,7 @@ def test_the_cache_is_what_a_cold_count_gives(messages: list[Message], data: st.
 
 
 @given(messages=conversations())
-def test_the_cache_takes_the_same_options_as_a_count(messages: list[Message]) -> None:
+def test_cache_takes_a_counts_options(messages: list[Message]) -> None:
     """Overhead and media cost what they were said to cost."""
     token_cache = TokenCache(CharCounter(), per_message_overhead=0, tokens_per_media=7)
 
@@ -55,7 +55,7 @@ def test_the_cache_takes_the_same_options_as_a_count(messages: list[Message]) ->
 
 
 @given(messages=conversations())
-def test_each_text_of_a_growing_conversation_is_counted_once(messages: list[Message]) -> None:
+def test_growing_conversation_counts_each_text_once(messages: list[Message]) -> None:
     """Though it is measured at every turn, and some texts come up again."""
     counter = _CountingCounter()
     token_cache = TokenCache(counter)
@@ -67,7 +67,7 @@ def test_each_text_of_a_growing_conversation_is_counted_once(messages: list[Mess
 
 
 @given(messages=conversations())
-def test_messages_rebuilt_at_every_turn_are_not_counted_again(messages: list[Message]) -> None:
+def test_rebuilt_messages_are_not_counted_again(messages: list[Message]) -> None:
     """Neither copies, nor what a store reads back, nor what was changed beside its texts."""
     counter = _CountingCounter()
     token_cache = TokenCache(counter)
@@ -81,9 +81,7 @@ def test_messages_rebuilt_at_every_turn_are_not_counted_again(messages: list[Mes
 
 
 @given(first=conversations(), second=conversations())
-def test_two_conversations_take_turns_on_one_tallies(
-    first: list[Message], second: list[Message]
-) -> None:
+def test_two_conversations_share_one_tallies(first: list[Message], second: list[Message]) -> None:
     """Neither makes the other be counted again."""
     counter = _CountingCounter()
     token_cache = TokenCache(counter)
@@ -97,7 +95,7 @@ def test_two_conversations_take_turns_on_one_tallies(
 
 
 @given(messages=conversations())
-def test_two_tallies_of_one_counter_count_no_text_twice(messages: list[Message]) -> None:
+def test_tallies_sharing_counter_count_texts_once(messages: list[Message]) -> None:
     """A Manager and a ContextMeter with one counter share what it said."""
     counter = _CountingCounter()
     manager, meter = TokenCache(counter), TokenCache(counter, per_message_overhead=0)
@@ -108,7 +106,7 @@ def test_two_tallies_of_one_counter_count_no_text_twice(messages: list[Message])
     assert counter.most <= 1
 
 
-def test_two_counters_do_not_share_a_memo() -> None:
+def test_two_counters_share_no_memo() -> None:
     """Though they are equal: only the object itself is known to count the same."""
     exact, rough = TokenCache(CharCounter(1)), TokenCache(CharCounter(8))
 
@@ -149,7 +147,7 @@ def test_the_memo_keeps_no_text() -> None:
     assert len(token_cache._memo.counts) == 1
 
 
-def test_a_memo_goes_with_its_last_user() -> None:
+def test_memo_goes_with_last_user() -> None:
     """Nothing is kept for a counter that nobody counts with any more."""
     counter = CharCounter()
     token_cache = TokenCache(counter)
@@ -161,7 +159,7 @@ def test_a_memo_goes_with_its_last_user() -> None:
     assert id(counter) not in _memos
 
 
-def test_a_counter_that_raises_leaves_the_cache_as_it_was() -> None:
+def test_raising_counter_leaves_the_cache_alone() -> None:
     """The next count starts where the last good one ended."""
 
     class Strict:

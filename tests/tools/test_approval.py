@@ -121,7 +121,7 @@ def test_failing_approver_allows_nothing(answer: object, told: str) -> None:
     assert result.error.kind == "not_run"
 
 
-def test_tool_that_is_not_listed_is_refused() -> None:
+def test_unlisted_tool_is_refused() -> None:
     """Nobody could say what would be approved."""
     clerk = Clerk([])
 

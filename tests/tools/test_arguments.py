@@ -96,9 +96,7 @@ MISFITS = [
 
 
 @pytest.mark.parametrize(("arguments", "fragment"), NOT_JSON + MISFITS)
-def test_arguments_that_will_not_do_are_explained_and_the_tool_is_not_run(
-    arguments: str, fragment: str
-) -> None:
+def test_unfit_arguments_are_explained_not_run(arguments: str, fragment: str) -> None:
     """The model reads where the problem is, what it gave, and what is allowed."""
     assert fragment in _problem(arguments)
     assert not ran
@@ -117,7 +115,7 @@ def test_every_problem_is_named_at_once() -> None:
     ]
 
 
-def test_data_nested_too_deeply_for_a_recursive_type_is_refused() -> None:
+def test_too_deep_recursive_data_is_refused() -> None:
     """A depth that no type can follow is a mistake in the arguments, not a crash."""
     node: dict[str, Any] = {}
     for _ in range(100_000):
@@ -145,14 +143,14 @@ def test_arguments_that_fit_are_passed_on(arguments: str, output: str) -> None:
     assert _execute(arguments).output == output
 
 
-def test_no_text_at_all_means_no_arguments() -> None:
+def test_no_text_means_no_arguments() -> None:
     """Providers send an empty string for a call without arguments."""
     now = tools.tool(lambda: "noon", name="now")
 
     assert asyncio.run(now.run(ToolCall("c1", "now", "").parse())) == "noon"
 
 
-def test_ten_megabytes_of_arguments_are_passed_on() -> None:
+def test_ten_megabytes_of_arguments_pass() -> None:
     """Size alone is no reason to refuse."""
     length = tools.tool(_length)
 
@@ -175,7 +173,7 @@ def _length(text: str) -> int:
     ],
     ids=["value", "names", "list", "text"],
 )
-def test_a_huge_mistake_has_a_short_answer(arguments: str) -> None:
+def test_huge_mistake_has_short_answer(arguments: str) -> None:
     """What is wrong with it is said in at most a page."""
     message = _problem(arguments)
 
@@ -208,7 +206,7 @@ def test_whatever_the_model_writes_is_answered(call_id: str, arguments: str) -> 
 
 
 @given(name=st.text(st.characters()))
-def test_whatever_tool_the_model_names_is_answered(name: str) -> None:
+def test_any_named_tool_is_answered(name: str) -> None:
     """An unknown name is one more text that the model wrote."""
     result = asyncio.run(tools.Registry(read).execute(ToolCall("c1", name, "{}")))
 
@@ -231,6 +229,6 @@ small_values = st.none() | st.booleans() | st.integers(-2, 2) | st.floats(-2, 2)
 
 
 @given(st.dictionaries(st.sampled_from(["path", "limit", "scale", "other"]), small_values))
-def test_arguments_pass_when_a_naive_check_passes_them(arguments: dict[str, Any]) -> None:
+def test_arguments_agree_with_naive_check(arguments: dict[str, Any]) -> None:
     """Neither stricter nor laxer than the types say."""
     assert (_execute(json.dumps(arguments)).error is None) == _expected(arguments)

@@ -24,7 +24,7 @@ def _execute(executor: Any, name: str) -> ToolResult:
     return result
 
 
-def test_a_filtered_executor_shows_and_runs_what_is_allowed() -> None:
+def test_filtered_executor_shows_and_runs_allowed() -> None:
     """In the order of the executor, not of the list."""
     filtered = tools.FilteredExecutor(_registry("read", "run", "find"), ["find", "read"])
 
@@ -47,7 +47,7 @@ def test_a_filtered_executor_refuses_the_rest() -> None:
     )
 
 
-def test_a_composite_lists_one_executor_after_the_other() -> None:
+def test_composite_lists_executors_in_order() -> None:
     """The order is that of the executors, and theirs within."""
     composite = tools.CompositeExecutor(_registry("run", "read"), _registry("find"))
 
@@ -55,9 +55,7 @@ def test_a_composite_lists_one_executor_after_the_other() -> None:
 
 
 @pytest.mark.parametrize("listed_before", [True, False])
-def test_a_composite_passes_a_call_to_the_executor_that_has_the_tool(
-    *, listed_before: bool
-) -> None:
+def test_composite_finds_the_calls_executor(*, listed_before: bool) -> None:
     """It need not have been listed before."""
     composite = tools.CompositeExecutor(_registry("a", says="one"), _registry("b", says="two"))
     if listed_before:
@@ -74,7 +72,7 @@ def test_the_first_executor_wins_a_name() -> None:
     assert _execute(composite, "a").output == "mine"
 
 
-def test_a_composite_answers_an_unknown_tool_with_the_names_of_all() -> None:
+def test_composite_answers_unknown_tool_with_names() -> None:
     """A call that belongs to nobody is no error of the program."""
     composite = tools.CompositeExecutor(_registry("read"), _registry("find"))
 
@@ -101,7 +99,7 @@ class Counting:
         return await self.inner.execute(call)
 
 
-def test_a_composite_asks_for_a_listing_once_and_not_at_every_call() -> None:
+def test_composite_lists_each_executor_once() -> None:
     """A remote executor would pay for each."""
     counting = Counting(_registry("read"))
     composite = tools.CompositeExecutor(counting)
@@ -112,7 +110,7 @@ def test_a_composite_asks_for_a_listing_once_and_not_at_every_call() -> None:
     assert counting.listings == 1
 
 
-def test_a_tool_that_comes_later_is_found() -> None:
+def test_later_tool_is_found() -> None:
     """A name that the latest listing lacks is looked for once more."""
     registry = _registry("read")
     composite = tools.CompositeExecutor(registry)
@@ -132,7 +130,7 @@ def test_composed_executors_compose() -> None:
     assert [_execute(outer, name).error is None for name in "abcd"] == [True, False, True, False]
 
 
-def test_a_composite_of_nothing_has_no_tools() -> None:
+def test_empty_composite_has_no_tools() -> None:
     """It lists none and answers every call."""
     assert _listed(tools.CompositeExecutor()) == []
     assert _execute(tools.CompositeExecutor(), "read").error is not None

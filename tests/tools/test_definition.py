@@ -14,7 +14,7 @@ def test_model_is_the_default_caller() -> None:
     assert tools.ToolDefinition("read").allowed_callers == ("direct",)
 
 
-def test_one_caller_may_be_given_as_a_word() -> None:
+def test_caller_may_be_one_word() -> None:
     """A lone word is one caller, not a collection of letters."""
     definition = tools.ToolDefinition("read", allowed_callers="programmatic")
 
@@ -22,28 +22,28 @@ def test_one_caller_may_be_given_as_a_word() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "two words", "<lambda>", "é", "a" * 129, "read\n", None])
-def test_a_name_that_no_provider_accepts_is_refused(name: Any) -> None:
+def test_unacceptable_name_is_refused(name: Any) -> None:
     """The message says what was given and which characters are allowed."""
     with pytest.raises(ConfigError, match=r"ToolDefinition\.name must be .*A-Z a-z 0-9.*, got "):
         tools.ToolDefinition(name)
 
 
 @pytest.mark.parametrize("parameters", [{}, {"type": "string"}, [], None])
-def test_parameters_that_are_no_object_schema_are_refused(parameters: Any) -> None:
+def test_non_object_parameters_are_refused(parameters: Any) -> None:
     """A schema of anything but an object cannot be sent to a provider."""
     with pytest.raises(ConfigError, match='"type": "object"'):
         tools.ToolDefinition("read", parameters=parameters)
 
 
 @pytest.mark.parametrize("value", [{1, 2}, object(), float("nan")])
-def test_parameters_that_json_cannot_say_are_refused(value: object) -> None:
+def test_non_json_parameters_are_refused(value: object) -> None:
     """The mistake is found where it is made, not when the request is encoded."""
     with pytest.raises(ConfigError, match="must be JSON data"):
         tools.ToolDefinition("read", parameters={"type": "object", "default": value})
 
 
 @pytest.mark.parametrize("callers", [(), "", ("direct", ""), (3,), 3])
-def test_a_tool_that_nobody_may_call_is_refused(callers: Any) -> None:
+def test_uncallable_tool_is_refused(callers: Any) -> None:
     """Withholding a tool is done by not registering it, and the message says so."""
     with pytest.raises(ConfigError, match="do not register it"):
         tools.ToolDefinition("read", allowed_callers=callers)
@@ -63,7 +63,7 @@ def test_annotations_of_another_type_are_refused(annotations: Any) -> None:
         tools.ToolDefinition("read", annotations=annotations)
 
 
-def test_the_schema_hash_ignores_wording_order_and_callers() -> None:
+def test_schema_hash_ignores_wording_and_order() -> None:
     """Only what the arguments are written against counts."""
     shuffled = MappingProxyType(dict(reversed(SCHEMA.items())))
 

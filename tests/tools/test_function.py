@@ -29,7 +29,7 @@ def repeat(text: str, times: int = 2) -> str:
     return text * times
 
 
-def test_a_decorated_function_is_still_the_function() -> None:
+def test_decorated_function_is_still_itself() -> None:
     """Name, docstring and signature stay, and calling it calls it."""
     assert repeat("ab", times=1) == "ab"
     assert (repeat.__name__, repeat.__doc__) == ("repeat", "Say it again.")
@@ -60,12 +60,12 @@ def test_a_function_tool_is_a_tool() -> None:
     assert isinstance(repeat, tools.FunctionTool)
 
 
-def test_absent_arguments_are_left_to_the_defaults() -> None:
+def test_absent_arguments_take_the_defaults() -> None:
     """What the model does not send, the function's default says."""
     assert _run(repeat, '{"text": "ab"}').output == "abab"
 
 
-def test_arguments_arrive_as_the_types_that_the_signature_names() -> None:
+def test_arguments_arrive_as_signature_types() -> None:
     """A nested record, an enum, a path and a number from a key are made from their JSON."""
 
     class Color(enum.Enum):
@@ -84,7 +84,7 @@ def test_arguments_arrive_as_the_types_that_the_signature_names() -> None:
     assert _run(draw, sent).output == "true"
 
 
-def test_an_async_function_is_awaited_on_the_loop() -> None:
+def test_async_function_is_awaited_on_loop() -> None:
     """It runs in the loop's own thread."""
 
     @tools.tool
@@ -95,7 +95,7 @@ def test_an_async_function_is_awaited_on_the_loop() -> None:
     assert _run(where).output == "true"
 
 
-def test_a_sync_function_does_not_block_the_loop() -> None:
+def test_sync_function_does_not_block_loop() -> None:
     """It waits in a thread for an event that only the running loop can set."""
     event = threading.Event()
 
@@ -112,7 +112,7 @@ def test_a_sync_function_does_not_block_the_loop() -> None:
     assert asyncio.run(main()).output == "true"
 
 
-def test_a_sync_function_sees_the_context_of_its_caller() -> None:
+def test_sync_function_sees_callers_context() -> None:
     """Context variables reach the thread."""
     user = contextvars.ContextVar("user", default="nobody")
 
@@ -124,7 +124,7 @@ def test_a_sync_function_sees_the_context_of_its_caller() -> None:
     assert _run(who).output == "ada"
 
 
-def test_a_plain_wrapper_of_an_async_function_is_awaited() -> None:
+def test_wrapper_of_async_function_is_awaited() -> None:
     """Its coroutine is no result."""
 
     async def inner(text: str) -> str:
@@ -178,7 +178,7 @@ RESULTS: list[tuple[Callable[[], object], str]] = [
 
 
 @pytest.mark.parametrize(("function", "output"), RESULTS)
-def test_a_result_is_shown_as_text_or_as_json(function: Callable[[], object], output: str) -> None:
+def test_results_become_text_or_json(function: Callable[[], object], output: str) -> None:
     """A str is itself, None is nothing, and anything else is its JSON."""
     result = _run(tools.tool(function, name="get"))
 
@@ -187,7 +187,7 @@ def test_a_result_is_shown_as_text_or_as_json(function: Callable[[], object], ou
 
 
 @pytest.mark.parametrize("value", [b"bytes", [b"nested"], object(), {(1, 2): 3}, iter("ab")])
-def test_a_result_that_is_no_json_is_a_failure(value: object) -> None:
+def test_non_json_result_is_a_failure(value: object) -> None:
     """The model learns that the tool may have taken effect, and its author what to mend."""
     failure = _run(tools.tool(lambda: value, name="get")).error
 
@@ -196,7 +196,7 @@ def test_a_result_that_is_no_json_is_a_failure(value: object) -> None:
     assert failure.message.startswith("the tool ran, but its result cannot be shown: TypeError")
 
 
-def test_a_function_may_give_a_result_with_a_notice_and_a_reference() -> None:
+def test_function_may_add_notice_and_reference() -> None:
     """Its call id and name are those of the call, whatever it says."""
     given = ToolResult("", "other", "tail", notice="[Cut.]", ref="/spill/1")
 
@@ -205,7 +205,7 @@ def test_a_function_may_give_a_result_with_a_notice_and_a_reference() -> None:
     assert result == attrs.evolve(given, call_id="c1", name="get")
 
 
-def test_a_function_may_give_a_failure_of_its_own() -> None:
+def test_function_may_give_its_own_failure() -> None:
     """A tool that knows what the model should do says it without raising."""
     result = _run(tools.tool(lambda: ToolError("try later", "timeout"), name="get"))
 

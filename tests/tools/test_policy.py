@@ -28,7 +28,7 @@ def test_an_empty_allowlist_allows_nothing() -> None:
         lambda names: tools.FilteredExecutor(tools.Registry(), names),
     ],
 )
-def test_a_lone_word_is_no_list_of_names(make: Callable[[Any], object]) -> None:
+def test_lone_word_is_no_list(make: Callable[[Any], object]) -> None:
     """It would be read letter by letter."""
     with pytest.raises(ConfigError, match=r"must be several names, got .*write \['read'\]"):
         make("read")

@@ -72,7 +72,7 @@ def test_what_is_no_tool_is_refused(thing: Any) -> None:
         tools.Registry().register(thing)
 
 
-def test_a_tool_is_looked_up_by_its_name() -> None:
+def test_tool_is_looked_up_by_name() -> None:
     """The registry gives back the very object that it was given."""
     read = _fixed("read")
     registry = tools.Registry(read)
@@ -142,7 +142,7 @@ def test_tool_answers_its_allowed_callers() -> None:
     assert _failure(registry, "query").kind == "not_allowed"
 
 
-def test_a_call_by_the_present_schema_is_run() -> None:
+def test_call_by_present_schema_runs() -> None:
     """The hash that was listed is the hash that is asked for."""
     read = _fixed("read")
 
@@ -151,7 +151,7 @@ def test_a_call_by_the_present_schema_is_run() -> None:
     assert result.output == "done"
 
 
-def test_a_call_by_another_schema_is_refused() -> None:
+def test_call_by_another_schema_is_refused() -> None:
     """The model reads the present one, so that it can call again."""
     failure = _failure(tools.Registry(_fixed("read")), "read", schema_hash="0" * 64)
 
@@ -264,7 +264,7 @@ def test_value_outside_json_is_a_failure() -> None:
     )
 
 
-def test_a_value_that_holds_itself_is_a_failure() -> None:
+def test_self_containing_value_is_a_failure() -> None:
     """Neither a loop nor a depth without end escapes."""
     endless: list[object] = []
     endless.append(endless)

@@ -131,24 +131,24 @@ SCHEMA = {
 }
 
 
-def test_the_schema_says_everything_that_the_signature_says() -> None:
+def test_schema_says_what_signature_says() -> None:
     """Types, defaults, limits and descriptions are there, and no title that repeats a name."""
     assert draw.definition.parameters == SCHEMA
 
 
-def test_properties_keep_the_order_of_the_parameters() -> None:
+def test_properties_keep_parameter_order() -> None:
     """The text of the request stays the same from process to process."""
     assert list(draw.definition.parameters["properties"]) == list(SCHEMA["properties"])
 
 
-def test_the_description_is_the_docstring_up_to_its_first_section() -> None:
+def test_description_is_docstring_before_its_sections() -> None:
     """What the sections say is in the schema, or of no use to a model."""
     assert draw.definition.description == (
         "Draw a line on the canvas.\n\nLater lines cover earlier ones."
     )
 
 
-def test_a_function_without_parameters_has_an_empty_closed_schema() -> None:
+def test_parameterless_function_has_closed_empty_schema() -> None:
     """No parameters means no arguments, and the schema says so."""
 
     @tools.tool
@@ -160,7 +160,7 @@ def test_a_function_without_parameters_has_an_empty_closed_schema() -> None:
     )
 
 
-def test_a_default_that_the_model_could_not_send_is_not_shown() -> None:
+def test_unsendable_default_is_not_shown() -> None:
     """A sentinel and a number that JSON cannot represent stay between function and author."""
 
     @tools.tool
@@ -173,7 +173,7 @@ def test_a_default_that_the_model_could_not_send_is_not_shown() -> None:
     }
 
 
-def test_a_return_type_known_to_type_checkers_only_does_no_harm() -> None:
+def test_unresolvable_return_type_harms_nothing() -> None:
     """Only the parameters are evaluated."""
 
     @tools.tool
@@ -226,15 +226,13 @@ def _misspelt(thing: "list[") -> str: ...  # noqa: F722  the point
         (_misspelt, "parameter 'thing' of _misspelt must be .*, got 'list"),
     ],
 )
-def test_a_signature_that_no_json_object_can_fill_is_refused(
-    function: Callable[..., str], problem: str
-) -> None:
+def test_unfillable_signature_is_refused(function: Callable[..., str], problem: str) -> None:
     """The error names the function and the parameter, and says what to do."""
     with pytest.raises(ConfigError, match=problem):
         tools.tool(function)
 
 
-def test_a_method_is_refused_until_it_is_bound() -> None:
+def test_unbound_method_is_refused() -> None:
     """Its first parameter is none that a model could fill."""
 
     class Store:
@@ -251,7 +249,7 @@ def _generator() -> Any:
     yield "one"
 
 
-def test_a_builtin_without_a_signature_is_refused() -> None:
+def test_builtin_without_signature_is_refused() -> None:
     """There is nothing to read its parameters from."""
     with pytest.raises(ConfigError, match="a function whose signature can be read"):
         tools.tool(max)
@@ -262,7 +260,7 @@ class _Callable:
 
 
 @pytest.mark.parametrize("thing", [_generator, _Callable, _Callable(), "read", 1, dict])
-def test_what_is_no_plain_function_is_refused(thing: Any) -> None:
+def test_only_plain_functions_are_accepted(thing: Any) -> None:
     """A class, a generator or a value would fail at its first call; it fails now."""
     with pytest.raises(ConfigError, match="a function or a bound method"):
         tools.tool(thing)
@@ -296,7 +294,7 @@ print(find.definition.schema_hash, find.definition.parameters["properties"]["onl
 """
 
 
-def test_a_default_set_hashes_the_same_in_every_process() -> None:
+def test_default_set_hashes_alike_everywhere() -> None:
     """The order of a set depends on the hash seed, and is not shown."""
     printed = {
         subprocess.run(

@@ -25,7 +25,7 @@ print(result.tool_results[0].error.kind)
 """
 
 
-def test_a_sync_tool_that_hangs_does_not_hold_up_the_end_of_the_program() -> None:
+def test_hanging_sync_tool_delays_no_exit() -> None:
     """Its thread is left behind: neither the event loop nor Python waits for it."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=20, check=True
@@ -85,7 +85,7 @@ def test_hanging_tools_leave_room_for_others() -> None:
     assert sorted(begun) == list(range(32))
 
 
-def test_a_tool_may_run_an_agent_with_tools() -> None:
+def test_tool_may_run_agent_with_tools() -> None:
     """Also where every thread of its own loop is taken."""
 
     @tools.tool

@@ -18,7 +18,7 @@ def _python(code: str) -> str:
     return done.stdout.strip()
 
 
-def test_the_decorator_names_the_extra_to_install() -> None:
+def test_decorator_names_the_missing_extra() -> None:
     """The error is an ImportError with the line to type."""
     printed = _python("""
         from agentic import tools
@@ -55,7 +55,7 @@ def test_everything_else_works() -> None:
     assert printed == "a.py"
 
 
-def test_importing_the_room_does_not_import_msgspec() -> None:
+def test_importing_room_imports_no_msgspec() -> None:
     """Only the decorator pays for it."""
     code = "import sys, agentic.tools; print('msgspec' in sys.modules)"
 

@@ -23,9 +23,7 @@ DOORS = [
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("name", ["max_lines", "max_bytes"])
 @pytest.mark.parametrize("limit", [0, -1, True, False, 1.5, 2000.0, "10"])
-def test_a_limit_that_is_no_number_of_things_is_refused(
-    door: Callable[..., object], name: str, limit: object
-) -> None:
+def test_non_number_limit_is_refused(door: Callable[..., object], name: str, limit: object) -> None:
     """The error names the limit, what was given, what is allowed and what to do."""
     with pytest.raises(ConfigError) as caught:
         door(**{name: limit})
@@ -36,14 +34,14 @@ def test_a_limit_that_is_no_number_of_things_is_refused(
 
 @pytest.mark.parametrize("cut", [truncate.head, truncate.tail, truncate.middle, Options().apply])
 @pytest.mark.parametrize("content", [None, b"raw", 7, ["a"]])
-def test_content_that_is_no_text_is_refused(cut: Callable[[Any], object], content: object) -> None:
+def test_non_text_content_is_refused(cut: Callable[[Any], object], content: object) -> None:
     """Bytes are not guessed at."""
     with pytest.raises(ConfigError, match=r"content must be a str.*, got .*"):
         cut(content)
 
 
 @pytest.mark.parametrize("mode", ["first", None, 1, ["tail"]])
-def test_a_mode_that_does_not_exist_is_refused(mode: Any) -> None:
+def test_unknown_mode_is_refused(mode: Any) -> None:
     """The error lists the modes."""
     with pytest.raises(ConfigError) as caught:
         Options(mode=mode)
@@ -74,7 +72,7 @@ def test_options_that_are_none_are_refused(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_chunk_of_another_kind_is_refused(chunk: Any, said: str) -> None:
+def test_chunk_of_another_kind_is_refused(chunk: Any, said: str) -> None:
     """Neither text nor bytes, or not what was fed before."""
     buffer = HeadBuffer()
     buffer.feed("text")
@@ -85,7 +83,7 @@ def test_a_chunk_of_another_kind_is_refused(chunk: Any, said: str) -> None:
     assert str(caught.value) == said
 
 
-def test_a_chunk_that_comes_too_late_is_refused() -> None:
+def test_late_chunk_is_refused() -> None:
     """A closed buffer has given its result."""
     buffer = HeadBuffer()
     buffer.close()

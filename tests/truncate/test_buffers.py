@@ -44,7 +44,7 @@ def fed(buffer: Buffer, chunks: Iterable[str | bytes]) -> Buffer:
 @pytest.mark.parametrize(("kind", "cut"), CASES)
 @given(chunks=STR_CHUNKS, max_lines=LIMIT, max_bytes=LIMIT)
 @example(chunks=["\ud83d", "\ude00"], max_lines=None, max_bytes=3)
-def test_chunks_of_text_give_the_result_of_the_whole(
+def test_text_chunks_give_the_whole_result(
     kind: type[Buffer],
     cut: Cut,
     chunks: list[str],
@@ -61,7 +61,7 @@ def test_chunks_of_text_give_the_result_of_the_whole(
 @given(chunks=BYTE_CHUNKS, max_lines=LIMIT, max_bytes=LIMIT)
 @example(chunks=[b"\xf0\x9f", b"\x98", b"\x80"], max_lines=1, max_bytes=4)
 @example(chunks=[b"\xf0\x9f", b"\n"], max_lines=1, max_bytes=3)
-def test_chunks_of_bytes_give_the_result_of_the_whole(
+def test_byte_chunks_give_the_whole_result(
     kind: type[Buffer],
     cut: Cut,
     chunks: list[bytes],
@@ -78,9 +78,7 @@ def test_chunks_of_bytes_give_the_result_of_the_whole(
 
 @pytest.mark.parametrize(("kind", "cut"), CASES)
 @given(chunks=BYTE_CHUNKS)
-def test_a_result_may_be_asked_for_at_any_time(
-    kind: type[Buffer], cut: Cut, chunks: list[bytes]
-) -> None:
+def test_result_is_available_any_time(kind: type[Buffer], cut: Cut, chunks: list[bytes]) -> None:
     """Asking ends nothing: every answer is that of what came before it."""
     buffer = kind(max_lines=4, max_bytes=20)
     for count, chunk in enumerate(chunks, 1):
@@ -92,7 +90,7 @@ def test_a_result_may_be_asked_for_at_any_time(
 @pytest.mark.parametrize(("kind", "cut"), CASES)
 @pytest.mark.parametrize("limits", [(2000, 51_200), (None, 51_200), (50, None), (7, 10**9)])
 @pytest.mark.parametrize("line", [b"short\n", b"x" * 70_000 + b"\n", "é漢😀\n".encode(), b"\n"])
-def test_long_streams_give_the_result_of_the_whole(
+def test_long_streams_give_whole_result(
     kind: type[Buffer], cut: Cut, limits: tuple[int | None, int | None], line: bytes
 ) -> None:
     """What was let go of on the way never moves the cut."""
@@ -141,7 +139,7 @@ def test_lines_alone_bound_the_memory_too() -> None:
 
 @pytest.mark.parametrize("kind", [HeadBuffer, TailBuffer])
 @pytest.mark.parametrize("chunks", [[b"one\n", b"\xfftwo\n"], ["one\n", "\ud800two\n"]])
-def test_the_raw_stream_is_spilled_to_a_private_file(
+def test_raw_stream_spills_to_private_file(
     kind: type[Buffer], chunks: Iterable[str | bytes], tmp_path: Path
 ) -> None:
     """Every byte is in the file, which only its owner can read, even if it was there before."""
@@ -157,7 +155,7 @@ def test_the_raw_stream_is_spilled_to_a_private_file(
     assert stat.S_IMODE(spill.stat().st_mode) == 0o600
 
 
-def test_a_spill_that_cannot_be_made_is_told_at_once(tmp_path: Path) -> None:
+def test_impossible_spill_is_told_at_once(tmp_path: Path) -> None:
     """The error is that of the file system, before anything is fed."""
     with pytest.raises(FileNotFoundError):
         TailBuffer(spill=tmp_path / "nowhere" / "full.log")

@@ -78,7 +78,7 @@ NAIVE = {"head": naive_head, "tail": naive_tail}
 @given(text=TEXT, max_lines=LIMIT, max_bytes=LIMIT)
 @example(text="a\n", max_lines=1, max_bytes=1)
 @example(text="\n\n\n", max_lines=2, max_bytes=1)
-def test_a_cut_equals_that_of_the_oracle(
+def test_cut_equals_the_oracles(
     mode: str, text: str, max_lines: int | None, max_bytes: int | None
 ) -> None:
     """Content, count, flag and deciding limit are those of the plain computation."""
@@ -120,7 +120,7 @@ def test_cutting_twice_is_cutting_once(
 
 
 @given(text=TEXT, max_lines=LIMIT, max_bytes=st.none() | st.integers(1, 400))
-def test_a_middle_joins_a_prefix_and_a_suffix_by_one_marker(
+def test_middle_joins_ends_by_one_marker(
     text: str, max_lines: int | None, max_bytes: int | None
 ) -> None:
     """The ends are those of the text, and the marker's figures make up the rest."""
@@ -137,7 +137,7 @@ def test_a_middle_joins_a_prefix_and_a_suffix_by_one_marker(
 
 
 @given(text=TEXT, max_lines=st.integers(1, 20), max_bytes=st.integers(1, 60))
-def test_a_middle_without_room_is_a_tail(
+def test_middle_without_room_is_tail(
     text: str, max_lines: int | None, max_bytes: int | None
 ) -> None:
     """Where no marker fits, the end is kept, and the result says that it is a tail."""
@@ -152,7 +152,7 @@ def test_a_middle_without_room_is_a_tail(
 
 @pytest.mark.parametrize("line", ["x" * 9, "", "é漢😀" * 5, "y" * 5000])
 @pytest.mark.parametrize("mode", ["head", "tail"])
-def test_a_long_text_is_cut_where_the_oracle_cuts(mode: str, line: str) -> None:
+def test_long_text_cuts_match_the_oracle(mode: str, line: str) -> None:
     """Cuts that fall in any slice, at its border or beside it, are found."""
     text = "\n".join([line] * 40) + ("\n" + line * 3) * (200_000 // (len(line) * 3 + 1))
     drawn = random.Random(7)  # noqa: S311  # a fixed sample, no secret
@@ -216,14 +216,14 @@ def test_known_rows(
     assert (got.last_line_partial or got.first_line_over_limit) == partial
 
 
-def test_an_empty_line_kept_is_counted_and_a_lost_one_is_not() -> None:
+def test_only_kept_empty_lines_are_counted() -> None:
     """Empty content may hold an empty line, or nothing because no character fits."""
     assert truncate.head("\n\nabc", max_lines=1).output_lines == 1
     assert truncate.head("漢", max_bytes=2).output_lines == 0
     assert truncate.tail("漢", max_bytes=2).output_lines == 0
 
 
-def test_the_defaults_are_two_thousand_lines_and_fifty_kibibytes() -> None:
+def test_defaults_are_2000_lines_50_kibibytes() -> None:
     """Exactly the defaults pass, one more is cut."""
     assert not truncate.tail("x\n" * 2000).truncated
     assert truncate.tail("x\n" * 2001).output_lines == 2000
@@ -232,7 +232,7 @@ def test_the_defaults_are_two_thousand_lines_and_fifty_kibibytes() -> None:
 
 
 @pytest.mark.parametrize("mode", [*Mode, "head", "tail", "middle"])
-def test_options_apply_what_the_function_of_the_mode_does(mode: Any) -> None:
+def test_options_cut_like_the_functions(mode: Any) -> None:
     """Options are the same cut, checked once; the name of a mode will do."""
     text = "line\n" * 60
     options = Options(mode=mode, max_lines=9, max_bytes=200)
@@ -249,7 +249,7 @@ def test_a_result_is_a_frozen_record() -> None:
 
 @pytest.mark.parametrize("mode", CUTS)
 @pytest.mark.parametrize("line", ["plain text, no more than that", "смешанный 漢字 text 😀"])
-def test_a_large_text_costs_less_than_a_megabyte_beside_it(mode: str, line: str) -> None:
+def test_large_text_costs_under_a_megabyte(mode: str, line: str) -> None:
     """Twenty megabytes are measured in slices, and only the kept part is copied."""
     text = (line + "\n") * (20_000_000 // size_of(line + "\n"))
     tracemalloc.start()
@@ -262,7 +262,7 @@ def test_a_large_text_costs_less_than_a_megabyte_beside_it(mode: str, line: str)
 
 @pytest.mark.corpus
 @pytest.mark.parametrize("mode", ["head", "tail"])
-def test_recorded_outputs_are_cut_as_the_oracle_cuts(mode: str, tool_outputs: list[Path]) -> None:
+def test_recorded_outputs_cut_like_oracle(mode: str, tool_outputs: list[Path]) -> None:
     """Build logs, one-line files, binaries and every kind of line ending."""
     for path in tool_outputs:
         text = path.read_bytes().decode("utf-8", "replace")
@@ -276,7 +276,7 @@ def test_recorded_outputs_are_cut_as_the_oracle_cuts(mode: str, tool_outputs: li
             assert (got.content, 2000) == _by_lines(mode, text, 2000)
 
 
-def test_a_middle_counts_what_it_shows_and_what_it_leaves_out() -> None:
+def test_middle_counts_shown_and_left_out() -> None:
     """The marker says how much is missing; its bytes count as shown, its line does not."""
     text = "\n".join(f"line {number}" for number in range(100))
 
@@ -289,7 +289,7 @@ def test_a_middle_counts_what_it_shows_and_what_it_leaves_out() -> None:
     assert (got.truncated_by, got.mode) == ("lines", truncate.Mode.MIDDLE)
 
 
-def test_one_line_in_the_middle_is_one_line() -> None:
+def test_one_middle_line_has_singular_noun() -> None:
     """The noun agrees with the number, and bytes are what cut it."""
     got = truncate.middle("a\n" + "x" * 100 + "\nc", max_bytes=60)
 
@@ -305,9 +305,7 @@ def test_one_line_in_the_middle_is_one_line() -> None:
         ("x" * 1000, {"max_bytes": 46}, "x" * 46),
     ],
 )
-def test_a_middle_has_two_ends_where_a_line_or_a_character_fits(
-    text: str, limits: dict[str, int], content: str
-) -> None:
+def test_middle_needs_room_for_two_ends(text: str, limits: dict[str, int], content: str) -> None:
     """A line each, or four bytes each beside the widest marker; else the end alone."""
     assert truncate.middle(text, **limits).content == content
 
@@ -322,7 +320,7 @@ def test_a_middle_has_two_ends_where_a_line_or_a_character_fits(
         ("a\n" + "x" * 1000, 9, 60, "bytes", (False, True)),
     ],
 )
-def test_a_middle_says_which_limit_cut_it_and_which_line(
+def test_middle_says_which_limit_and_line(
     text: str, max_lines: int, max_bytes: int, by: str, cut: tuple[bool, bool]
 ) -> None:
     """The lines only if there were too many, and nothing but they took something away."""
@@ -352,6 +350,6 @@ def test_a_result_knows_its_mode(mode: truncate.Mode, text: str) -> None:
         ("one\n" + "x" * 12 + "\nlast", "last"),
     ],
 )
-def test_a_tail_of_bytes_starts_with_a_line(text: str, kept: str) -> None:
+def test_tail_of_bytes_starts_with_line(text: str, kept: str) -> None:
     """Unless the last line alone is too long; a line feed at the end opens no other line."""
     assert truncate.tail(text, max_bytes=8).content == kept

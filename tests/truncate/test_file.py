@@ -31,7 +31,7 @@ class CountingSource(io.BytesIO):
 
 @pytest.mark.parametrize("mode", Mode)
 @given(raw=RAW.map(bytes), most=st.integers(1, 7), max_lines=st.none() | st.integers(1, 9))
-def test_a_file_is_cut_as_its_decoded_text(
+def test_file_is_cut_as_decoded_text(
     mode: Mode, raw: bytes, most: int, max_lines: int | None
 ) -> None:
     """Invalid bytes and reads that end inside a character change nothing."""
@@ -53,9 +53,7 @@ def test_each_byte_is_read_once(mode: Mode, size: int) -> None:
 
 
 @pytest.mark.parametrize("kind", [str, lambda path: path])
-def test_a_path_may_be_text_or_a_path_object(
-    kind: Callable[[Path], str | Path], tmp_path: Path
-) -> None:
+def test_path_may_be_text_or_path(kind: Callable[[Path], str | Path], tmp_path: Path) -> None:
     """A file is named as anywhere in the standard library; the tail is the default."""
     path = tmp_path / "output.log"
     path.write_bytes(b"line\n" * 3000)
@@ -65,7 +63,7 @@ def test_a_path_may_be_text_or_a_path_object(
     assert (result.mode, result.output_lines, result.total_lines) == (Mode.TAIL, 2000, 3000)
 
 
-def test_a_missing_file_is_an_error_of_the_file_system(tmp_path: Path) -> None:
+def test_missing_file_is_file_system_error(tmp_path: Path) -> None:
     """There is nothing to add to what the system says."""
     with pytest.raises(FileNotFoundError):
         read_file(tmp_path / "nowhere.log")
@@ -73,9 +71,7 @@ def test_a_missing_file_is_an_error_of_the_file_system(tmp_path: Path) -> None:
 
 @pytest.mark.corpus
 @pytest.mark.parametrize("mode", Mode)
-def test_recorded_outputs_are_cut_from_disk_as_in_memory(
-    mode: Mode, tool_outputs: list[Path]
-) -> None:
+def test_recorded_outputs_cut_alike_from_disk(mode: Mode, tool_outputs: list[Path]) -> None:
     """The same record, whatever the file holds."""
     options = Options(mode=mode)
     for path in tool_outputs:

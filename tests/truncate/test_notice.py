@@ -75,14 +75,12 @@ LINES = "\n".join(f"line {number}" for number in range(100))
         ),
     ],
 )
-def test_a_notice_says_what_is_missing_of_how_much_and_which_end_is_shown(
-    result: Result, sentence: str
-) -> None:
+def test_notice_tells_missing_amount_and_end(result: Result, sentence: str) -> None:
     """The numbers are those of the record, the verb agrees with them."""
     assert result.notice() == f"{sentence}: ask for a narrower part to see the rest."
 
 
-def test_a_notice_names_where_the_full_text_is() -> None:
+def test_notice_names_full_texts_place() -> None:
     """With a reference the model is sent there."""
     result = truncate.head("one\ntwo", max_lines=1)
 
@@ -94,7 +92,7 @@ def test_nothing_missing_needs_no_notice() -> None:
     assert truncate.head("whole").notice("logs/full.log") == ""
 
 
-def test_a_middle_that_became_a_tail_is_described_as_one() -> None:
+def test_middle_turned_tail_is_described_so() -> None:
     """The mode of the result, not of the wish, decides on the words."""
     result = truncate.middle("one\ntwo\nthree", max_lines=2)
 

@@ -31,7 +31,7 @@ def test_calls_are_told_one_by_one() -> None:
     ]
 
 
-def test_reports_outside_of_any_block_are_lost() -> None:
+def test_reports_outside_blocks_are_lost() -> None:
     """Nobody asked: nothing fails, and no later block gets them."""
     usage.report(Usage(input=10))
     with usage.collect() as collected:
@@ -51,7 +51,7 @@ def test_the_innermost_block_collects() -> None:
     assert (outer.usage.input, inner.usage.input) == (2, 1)
 
 
-def test_tasks_and_threads_report_to_their_block() -> None:
+def test_tasks_and_threads_report_to_block() -> None:
     """Those that begin inside it, whatever else runs meanwhile."""
 
     async def work(tokens: int) -> int:

@@ -113,7 +113,7 @@ def test_any_usage_has_a_cost(
     assert got.total == got.input + got.output >= 0
 
 
-def test_every_model_of_the_list_takes_our_buckets() -> None:
+def test_every_listed_model_takes_our_buckets() -> None:
     """No entry asks for a bucket that a Usage lacks."""
     usage = Usage(1_000, 100, 0, 300, 200, 40)
     listed = [
@@ -127,7 +127,7 @@ def test_every_model_of_the_list_takes_our_buckets() -> None:
 
 
 @pytest.mark.parametrize(("usage", "model"), [({"input": 1}, "gpt-4o"), (Usage(), None)])
-def test_a_call_that_cannot_be_meant_is_refused(usage: object, model: object) -> None:
+def test_meaningless_call_is_refused(usage: object, model: object) -> None:
     """The error says what to pass."""
     with pytest.raises(ConfigError, match="; pass the"):
         cost(usage, model)  # type: ignore[arg-type]

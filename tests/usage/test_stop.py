@@ -14,7 +14,7 @@ WORDS = StopWords("acme", {reason.value: reason for reason in StopReason})
 
 
 @pytest.mark.parametrize("reason", list(StopReason))
-def test_word_of_the_table_is_its_reason(reason: StopReason) -> None:
+def test_table_word_is_its_reason(reason: StopReason) -> None:
     """Without tool calls a word means what the table says."""
     assert WORDS.reason(reason.value) is reason
 
@@ -26,7 +26,7 @@ def test_a_stop_with_calls_is_tool(word: str | None) -> None:
 
 
 @pytest.mark.parametrize("reason", sorted(set(StopReason) - {StopReason.STOP}))
-def test_no_other_reason_gives_way_to_tool_calls(reason: StopReason) -> None:
+def test_other_reasons_outrank_tool_calls(reason: StopReason) -> None:
     """The calls of a reply that was cut off, withheld or broken may be incomplete."""
     assert WORDS.reason(reason.value, has_tool_calls=True) is reason
 
@@ -50,14 +50,14 @@ def test_unknown_word_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert caplog.messages == ["acme stopped with the unknown word 'bored': treated as OTHER"]
 
 
-def test_word_of_the_table_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_table_word_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     """Ordinary replies leave no trace."""
     WORDS.reason("stop")
 
     assert caplog.messages == []
 
 
-def test_unknown_word_raises_inside_the_block_only() -> None:
+def test_unknown_word_raises_only_inside_block() -> None:
     """An adapter's tests fail loudly; the block leaves nothing behind."""
     with unknown_words_raise(), pytest.raises(UnknownStopWord) as caught:
         WORDS.reason("bored")

@@ -22,7 +22,7 @@ ANYTHING = st.one_of(
 
 
 @given(st.lists(ANYTHING, min_size=6, max_size=6))
-def test_count_is_a_whole_number_whatever_is_sent(sent: list[object]) -> None:
+def test_any_count_is_a_whole_number(sent: list[object]) -> None:
     """Null, NaN, infinity, a text or a number beyond any float gives a count and no error."""
     usage = Usage(*sent)
 
@@ -65,18 +65,18 @@ def test_sum_adds_every_bucket(left: Usage, right: Usage) -> None:
 
 
 @given(USAGES, USAGES, USAGES)
-def test_order_of_a_sum_does_not_matter(a: Usage, b: Usage, c: Usage) -> None:
+def test_order_of_sum_is_irrelevant(a: Usage, b: Usage, c: Usage) -> None:
     """Usage of a run is the same however its calls are grouped."""
     assert (a + b) + c == a + (b + c) == c + b + a
 
 
 @given(st.lists(USAGES, min_size=1))
-def test_sum_of_a_list_needs_no_start(usages: list[Usage]) -> None:
+def test_list_sum_needs_no_start(usages: list[Usage]) -> None:
     """`sum` works as on numbers, and its total is filled even for one call."""
     assert sum(usages) == sum(usages, start=Usage())
 
 
-def test_sum_fills_the_totals_that_are_missing() -> None:
+def test_sum_fills_missing_totals() -> None:
     """A provider's total is kept, another's is computed, and the two add up."""
     told, silent = Usage(input=10, output=5, total=17), Usage(input=3, output=2)
 
@@ -91,20 +91,20 @@ def test_only_a_usage_can_be_added() -> None:
         1 + Usage(input=1)
 
 
-def test_normalize_keeps_the_total_of_the_provider() -> None:
+def test_normalize_keeps_the_providers_total() -> None:
     """A provider may count more than it itemizes."""
     usage = Usage(input=10, output=5, total=17)
 
     assert normalize(usage) is usage
 
 
-def test_normalize_of_no_usage_is_nothing_used() -> None:
+def test_normalize_without_usage_is_nothing_used() -> None:
     """A reply without usage adds nothing to a run."""
     assert normalize(None) == Usage()
 
 
 @given(USAGES)
-def test_normalize_is_idempotent_and_touches_the_total_only(usage: Usage) -> None:
+def test_normalize_is_idempotent_touching_totals_only(usage: Usage) -> None:
     """Normalizing twice is normalizing once, and the buckets stay."""
     got = normalize(usage)
 

@@ -19,7 +19,7 @@ async def _append(stores: OpenStores, lease: Any, text: str) -> int:
     return await stores.write(lease, append)
 
 
-def test_store_stays_open_while_there_is_room(tmp_path: Path) -> None:
+def test_store_stays_open_while_room_lasts(tmp_path: Path) -> None:
     """The one that was idle for longest makes room for another session; a new lease opens anew."""
 
     async def write() -> list[int]:
@@ -37,7 +37,7 @@ def test_store_stays_open_while_there_is_room(tmp_path: Path) -> None:
     assert renewed != first
 
 
-def test_store_of_a_failed_step_is_closed(tmp_path: Path) -> None:
+def test_failed_steps_store_is_closed(tmp_path: Path) -> None:
     """Nobody goes on with what it knew, and its session can be leased by others."""
 
     async def fail(_: Any) -> None:

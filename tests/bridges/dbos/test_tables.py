@@ -5,7 +5,7 @@ from pathlib import Path
 from agentic.bridges.dbos._tables import Tables
 
 
-def test_a_service_takes_over_only_its_own_workers(tmp_path: Path) -> None:
+def test_service_takes_only_its_own_workers(tmp_path: Path) -> None:
     """Whoever takes over a worker of another agent cannot go on with its runs."""
     tables = Tables(f"sqlite:///{tmp_path}/runs.db")
     tables.create()

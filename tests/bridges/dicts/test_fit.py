@@ -126,7 +126,7 @@ def test_state_counts_the_owners_items(forms: Any) -> None:
         assert len(json.dumps(state)) < 4_000
 
 
-def test_an_edit_behind_the_cut_is_seen(forms: Any, wire: ModuleType) -> None:
+def test_edit_behind_the_cut_is_seen(forms: Any, wire: ModuleType) -> None:
     """Also one in place: what is sent is measured as it is."""
     items = _talk(forms, wire)
     conversation = forms.make(wire)
@@ -171,7 +171,7 @@ def test_shortened_outputs_keep_the_rest(forms: Any, wire: ModuleType) -> None:
     assert len(cleared) <= 10
 
 
-def test_what_was_encoded_is_not_encoded_again(forms: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_encoded_rounds_are_not_encoded_again(forms: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only rounds that were edited are encoded, each once."""
     strategy = ClearToolOutputs(150, CharCounter(), keep_rounds=1, min_tokens=1)
     conversation = forms.make(openai_chat, 9_000, strategies=[strategy])
@@ -187,7 +187,7 @@ def test_what_was_encoded_is_not_encoded_again(forms: Any, monkeypatch: pytest.M
     assert not calls
 
 
-def test_a_turn_reads_only_what_is_new(forms: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_turn_reads_only_what_is_new(forms: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Over 200 turns each item is decoded once, each text counted once, though all are copies."""
     counted: list[str] = []
     counter = CharCounter()
@@ -334,7 +334,7 @@ def test_no_response_is_refused(forms: Any, response: Any) -> None:
         forms.make(openai_chat).report(response)
 
 
-def test_a_history_on_the_server_is_refused(forms: Any) -> None:
+def test_history_on_server_is_refused(forms: Any) -> None:
     """Its calls are unknown here, and their results would be dropped as orphans."""
     conversation = forms.make(openai_responses)
     output = {"type": "function_call_output", "call_id": "c1", "output": "ok"}
@@ -378,7 +378,7 @@ def test_the_default_digest_is_shown_whole(forms: Any, window: int) -> None:
     "state",
     [{}, {"v": 2}, {"v": 1, "wire": "gemini"}, {"v": 1, "wire": "openai_chat", "view": None}, 7],
 )
-def test_a_state_of_another_kind_is_refused(state: Any) -> None:
+def test_state_of_another_kind_is_refused(state: Any) -> None:
     """A damaged one, one of another wire, one of a later version."""
     with pytest.raises(ConfigError, match="state"):
         Conversation(openai_chat, 8_000, state=state)

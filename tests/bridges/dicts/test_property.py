@@ -119,7 +119,7 @@ class _Owner:
 @pytest.mark.parametrize("wire", _WIRES, ids=lambda wire: wire.NAME)
 @given(operations=st.lists(_OPERATIONS, min_size=8, max_size=40))
 @settings(max_examples=40)
-def test_any_history_of_a_list_is_sent_well(
+def test_any_list_history_is_sent_well(
     forms: Any, wire: ModuleType, operations: list[tuple[str, float]]
 ) -> None:
     """Rewound, forked, edited, copied, restarted: it is valid, ours only where it has to be."""
@@ -146,7 +146,7 @@ def test_any_history_of_a_list_is_sent_well(
 @pytest.mark.parametrize("wire", _WIRES, ids=lambda wire: wire.NAME)
 @given(conversations(damaged=False, max_rounds=12), st.integers(150, 1200))
 @settings(max_examples=40)
-def test_every_start_of_a_conversation_is_sent_well(
+def test_every_conversation_start_is_sent_well(
     forms: Any, wire: ModuleType, messages: list[Message], window: int
 ) -> None:
     """Also where it ends with calls that have no results yet."""
@@ -162,7 +162,7 @@ def test_every_start_of_a_conversation_is_sent_well(
 @pytest.mark.parametrize("wire", _WIRES, ids=lambda wire: wire.NAME)
 @given(conversations(), st.data())
 @settings(max_examples=60)
-def test_reading_bit_by_bit_is_reading_whole(
+def test_incremental_reading_equals_whole_reading(
     forms: Any, wire: ModuleType, messages: list[Message], data: st.DataObject
 ) -> None:
     """An incremental decoder gives what `decode` gives, also after it went back."""
@@ -185,7 +185,7 @@ def test_reading_bit_by_bit_is_reading_whole(
 @pytest.mark.parametrize("wire", _WIRES, ids=lambda wire: wire.NAME)
 @given(operations=st.lists(_OPERATIONS, min_size=20, max_size=40))
 @settings(max_examples=20)
-def test_sending_what_was_sent_piles_nothing_up(
+def test_resending_sent_items_piles_nothing_up(
     forms: Any, wire: ModuleType, operations: list[tuple[str, float]]
 ) -> None:
     """`h = fit(h)` is legal: one summary, which is folded into the next, also after a restart."""

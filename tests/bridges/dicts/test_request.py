@@ -131,7 +131,7 @@ def test_what_is_beside_the_items_counts(forms: Any, wire: ModuleType) -> None:
     assert large.latest.tokens - small.latest.tokens > 100
 
 
-def test_the_arguments_of_googles_call_are_a_request(forms: Any) -> None:
+def test_google_call_arguments_are_a_request(forms: Any) -> None:
     """With a config as a dict, as an object, or without one; tools may be functions."""
 
     def look(path: str) -> str:

@@ -106,7 +106,7 @@ class _Counting:
         return await Digest(max_tokens=500).compact(messages)
 
 
-def test_a_web_handler_summarizes_once_a_compaction(client: openai.OpenAI) -> None:
+def test_web_handler_summarizes_once_per_compaction(client: openai.OpenAI) -> None:
     """Between requests it keeps the history and the state, as JSON text, and nothing else."""
     database: dict[str, str] = {}
 

@@ -30,7 +30,7 @@ def _ask(parts: Any, middleware: Any, items: list[BaseMessage], state: dict[str,
     return done.command.update
 
 
-def test_a_turn_reads_only_what_is_new(parts: Any) -> None:
+def test_turn_reads_only_what_is_new(parts: Any) -> None:
     """Over 60 turns each text is counted once, though every second list is loaded anew."""
     counter, serde = Counting(), JsonPlusSerializer()
     middleware = parts.middleware(20_000, counter=counter)
@@ -48,7 +48,7 @@ def test_a_turn_reads_only_what_is_new(parts: Any) -> None:
 
 
 @pytest.mark.no_cover
-def test_a_turn_at_2000_messages_takes_little_time(parts: Any) -> None:
+def test_turn_at_2000_messages_is_quick(parts: Any) -> None:
     """Processor time; five times what it takes here, so that only a slip is noticed."""
     middleware = parts.middleware(10_000_000)
     items = [m for number in range(500) for m in parts.exchange(number, calls=1)]

@@ -160,7 +160,7 @@ def test_calls_with_bad_arguments_are_calls() -> None:
     )
 
 
-def test_a_legacy_function_call_is_a_call() -> None:
+def test_legacy_function_call_is_a_call() -> None:
     """As OpenAI had it before tools; its result names no call either."""
     call = {"name": "run", "arguments": '{"n": 1}'}
     message = to_message(AIMessage("", additional_kwargs={"function_call": call}))
@@ -239,7 +239,7 @@ def test_other_blocks_are_counted(block: dict[str, Any]) -> None:
     assert from_message(message)[0].content == [block]
 
 
-def test_encoded_data_is_named_by_its_length() -> None:
+def test_encoded_data_is_named_by_length() -> None:
     """A summary has no use for a signature."""
     block = {"type": "web_search_tool_result", "content": [{"encrypted_content": "A" * 5_000}]}
 
@@ -285,7 +285,7 @@ def test_results_become_messages_of_their_own() -> None:
     ]
 
 
-def test_a_summary_counts_only_in_a_system_message() -> None:
+def test_summary_counts_only_in_system_message() -> None:
     """Whoever may write user messages could forge one."""
     summary = ContextSummary("- done", 3).to_message()
     (item,) = from_message(summary)

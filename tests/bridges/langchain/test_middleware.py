@@ -153,7 +153,7 @@ def test_the_summary_joins_the_system_prompt(parts: Any, hook: str) -> None:
     assert not any(isinstance(each, SystemMessage) for r in model.requests for each in r[1:])
 
 
-def test_the_summary_joins_a_message_of_the_list(parts: Any) -> None:
+def test_summary_joins_a_listed_system_message(parts: Any) -> None:
     """Somebody who keeps the system prompt in the messages gets it back first, with the summary."""
     model = parts.model()
     agent = create_agent(model, middleware=[parts.middleware()])
@@ -166,7 +166,7 @@ def test_the_summary_joins_a_message_of_the_list(parts: Any) -> None:
     assert sum(isinstance(each, SystemMessage) for each in sent) == 1
 
 
-def test_a_system_prompt_of_blocks_gets_one_more(parts: Any) -> None:
+def test_system_blocks_get_one_more(parts: Any) -> None:
     """The marks of a prompt cache on its own blocks stay where they are."""
     model = parts.model()
     block = {"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}
@@ -194,7 +194,7 @@ def test_unchanged_messages_are_the_same_objects(parts: Any) -> None:
         assert any(each is own for own in talk) or each.text in {"Go on.", "Continue."}
 
 
-def test_an_agent_without_middleware_sends_the_same(parts: Any, hook: str) -> None:
+def test_agent_without_middleware_sends_the_same(parts: Any, hook: str) -> None:
     """As long as everything fits."""
     requests = []
     for middleware in ([], [parts.middleware(90_000, hook=hook)]):
@@ -350,7 +350,7 @@ def test_a_repeated_answer_needs_no_summary(parts: Any) -> None:
     assert middleware.compactor.asked == 1
 
 
-def test_an_edited_message_is_sent_as_edited(parts: Any) -> None:
+def test_edited_message_is_sent_as_edited(parts: Any) -> None:
     """Whoever corrects a message in the state, under its id, gets it sent."""
     model = parts.model()
     agent = create_agent(model, middleware=[parts.middleware()], checkpointer=InMemorySaver())
@@ -364,7 +364,7 @@ def test_an_edited_message_is_sent_as_edited(parts: Any) -> None:
     assert model.requests[-1][-2].text == "corrected"
 
 
-def test_an_overflow_leads_to_one_smaller_request(
+def test_overflow_leads_to_one_smaller_request(
     parts: Any, hook: str, overflow: Callable[[], Exception]
 ) -> None:
     """Whichever way the error says it."""
@@ -485,7 +485,7 @@ def test_tokens_are_streamed_as_without_it(parts: Any, hook: str) -> None:
     assert len(chunks) > 10
 
 
-def test_a_models_summary_stays_out_of_the_stream(parts: Any, hook: str) -> None:
+def test_models_summary_stays_out_of_stream(parts: Any, hook: str) -> None:
     """With the tag that the page names, on the model that the compactor asks."""
     other = FakeListChatModel(responses=["what happened so far"])
 
@@ -580,7 +580,7 @@ def test_a_subclass_keeps_its_name(parts: Any) -> None:
     assert "Mine.before_model" in agent.nodes
 
 
-def test_a_strategy_clears_outputs_in_the_view(parts: Any, hook: str) -> None:
+def test_strategy_clears_outputs_in_the_view(parts: Any, hook: str) -> None:
     """The state keeps them whole; an image beside a cleared text stays."""
     strategy = ClearToolOutputs(200, CharCounter(), keep_rounds=1, min_tokens=1)
     middleware = parts.middleware(20_000, hook=hook, strategies=[strategy])
@@ -600,7 +600,7 @@ def test_a_strategy_clears_outputs_in_the_view(parts: Any, hook: str) -> None:
     assert not any("[Cleared" in m.text for m in result["messages"])
 
 
-def test_a_strategy_of_ones_own_edits_anything(parts: Any) -> None:
+def test_own_strategy_edits_anything(parts: Any) -> None:
     """Text, calls and media; thinking and ids stay, and so does what is not edited."""
 
     def edit(messages: list[Message]) -> list[Message]:
@@ -631,7 +631,7 @@ def test_a_strategy_of_ones_own_edits_anything(parts: Any) -> None:
 
 
 @pytest.mark.parametrize("error", ["prompt is too long: 9 tokens > 5 maximum", "rate limit"])
-def test_an_async_error_without_remedy_is_the_callers(parts: Any, error: str) -> None:
+def test_unremedied_async_error_is_the_callers(parts: Any, error: str) -> None:
     """An overflow of a single message, which cannot be sent smaller, and another error."""
     for is_async in (False, True):
         model = parts.model()

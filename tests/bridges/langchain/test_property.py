@@ -164,7 +164,7 @@ def test_providers_accept_what_is_sent(
 
 @given(conversations(damaged=False, max_rounds=12))
 @settings(max_examples=40)
-def test_a_restart_at_every_turn_changes_nothing(parts: Any, conversation: list[Message]) -> None:
+def test_restart_every_turn_changes_nothing(parts: Any, conversation: list[Message]) -> None:
     """Messages and state go through the checkpointer's serializer each time."""
     conversation = [attrs.evolve(m, usage=None) for m in conversation]  # their counts are random
     items = add_messages([], _in_their_form(conversation))
@@ -246,7 +246,7 @@ class _Owner:
 @pytest.mark.parametrize("stores_state", [True, False])
 @given(operations=st.lists(_OPERATIONS, min_size=8, max_size=40))
 @settings(max_examples=40)
-def test_any_history_of_a_thread_is_sent_well(
+def test_any_thread_history_is_sent_well(
     parts: Any, operations: list[tuple[str, float]], *, stores_state: bool
 ) -> None:
     """Rewound, forked, edited, reloaded, restarted, with a checkpointer and without."""

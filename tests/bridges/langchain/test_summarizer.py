@@ -68,7 +68,7 @@ def test_it_gets_the_messages_themselves(parts: Any) -> None:
     assert "Summary" in model.requests[-1][0].text
 
 
-def test_its_last_summary_returns_with_its_notes(parts: Any) -> None:
+def test_last_summary_returns_with_its_notes(parts: Any) -> None:
     """LangChain keeps the text as a user message; the compactor gets its summary."""
     compactor = Keeping()
 
@@ -102,7 +102,7 @@ def test_an_async_agent_awaits_it(parts: Any) -> None:
     assert len(compactor.given) == 1
 
 
-def test_a_sync_agent_in_a_loop_works(parts: Any) -> None:
+def test_sync_agent_in_loop_works(parts: Any) -> None:
     """A notebook, for example."""
     agent = create_agent(parts.model(), middleware=[_middleware(Keeping())])
     talk = [m for number in range(10) for m in parts.exchange(number)]
@@ -129,7 +129,7 @@ def test_sync_call_in_loop_keeps_context() -> None:
 
 
 @pytest.mark.parametrize("form", ["prefix", "xml"])
-def test_both_forms_of_the_text_are_read(parts: Any, form: Any) -> None:
+def test_both_text_forms_are_read(parts: Any, form: Any) -> None:
     """Older versions of LangChain write a prefix, newer ones XML."""
     compactor = Keeping()
     talk = [m for number in range(3) for m in parts.exchange(number, calls=2)]
@@ -145,7 +145,7 @@ def test_both_forms_of_the_text_are_read(parts: Any, form: Any) -> None:
     ]
 
 
-def test_any_other_prompt_is_given_as_it_is() -> None:
+def test_other_prompts_are_given_unchanged() -> None:
     """A user message, or several messages."""
     compactor = Keeping()
 

@@ -69,7 +69,7 @@ def test_images_and_artifacts_stay(parts: Any) -> None:
     assert output.artifact == "whole"
 
 
-def test_a_short_output_is_the_same_object() -> None:
+def test_short_output_is_the_same_object() -> None:
     """Nothing is copied where nothing is cut."""
     message = ToolMessage([_IMAGE, "text"], tool_call_id="c1")
 

@@ -148,7 +148,7 @@ def test_thinking_goes_back_with_its_signature(serve: Serve, *, streamed: bool) 
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_a_decision_names_its_maker_and_price(serve: Serve, *, streamed: bool) -> None:
+def test_decision_names_its_maker_and_price(serve: Serve, *, streamed: bool) -> None:
     """The vendor's own name of the model, the provider, the price, and every kind of token."""
     server = serve(_claude_text_stream() if streamed else _claude(TEXT))
     decider = server.connect(CLAUDE)
@@ -167,7 +167,7 @@ def test_a_decision_names_its_maker_and_price(serve: Serve, *, streamed: bool) -
     assert decision.cost_usd == pytest.approx((5 * 3 + 100 * 0.3 + 9 * 15) / 1e6)
 
 
-def test_a_model_without_a_price_has_no_cost(serve: Serve) -> None:
+def test_model_without_price_has_no_cost(serve: Serve) -> None:
     """None, and not 0: it is unknown."""
     server = serve({**_reply(), "model": "my-own-7b"})
 
@@ -185,14 +185,14 @@ def test_a_model_without_a_price_has_no_cost(serve: Serve) -> None:
         ("content_filter", StopReason.CONTENT_FILTER),
     ],
 )
-def test_stop_reasons_are_those_of_the_wire(serve: Serve, word: str, reason: StopReason) -> None:
+def test_stop_reasons_follow_the_wire(serve: Serve, word: str, reason: StopReason) -> None:
     """Whatever the provider says, LiteLLM spells it as OpenAI does."""
     decision = asyncio.run(serve(_reply(word=word)).connect().decide(_input()))
 
     assert (decision.stop_reason, decision.stop_word) == (reason, word)
 
 
-def test_a_reply_is_sent_back_without_nulls(serve: Serve) -> None:
+def test_reply_goes_back_without_nulls(serve: Serve) -> None:
     """LiteLLM's empty fields are not part of the history."""
     function = {"name": "read", "arguments": "{}"}
     calls = [{"id": "call_1", "type": "function", "function": function}]
@@ -274,7 +274,7 @@ def test_a_stream_that_breaks_is_incomplete(serve: Serve, end: list[str]) -> Non
     assert [message.role for message in asyncio.run(store.full())] == ["user"]
 
 
-def test_a_cancelled_request_leaves_a_whole_session(serve: Serve) -> None:
+def test_cancelled_request_leaves_a_whole_session(serve: Serve) -> None:
     """The request is stored, nothing half after it."""
     server, store = serve({}), MemoryStore()
 
@@ -322,7 +322,7 @@ def test_a_router_chooses_the_deployment(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("answer", [_reply(), STREAM], ids=["whole", "streamed"])
-def test_it_keeps_the_promises_of_a_decider(serve: Serve, answer: Any) -> None:
+def test_it_keeps_a_deciders_promises(serve: Serve, answer: Any) -> None:
     """Whole replies, and streams that end with the decision."""
     server = serve(answer)
 

@@ -46,7 +46,7 @@ def _run(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_the_first_use_imports_without_a_network(tmp_path: Path) -> None:
+def test_first_use_imports_without_network(tmp_path: Path) -> None:
     """No price list is fetched, nothing is printed, and the setting for that does not stay."""
     done = _run(_ASKS, tmp_path)
 
@@ -89,7 +89,7 @@ def test_limits_come_from_litellm_at_last() -> None:
 
 
 @pytest.mark.parametrize("model", ["", " ", None])
-def test_a_model_without_a_name_is_refused(model: str) -> None:
+def test_model_without_name_is_refused(model: str) -> None:
     """Before anything is imported."""
     with pytest.raises(ConfigError, match="model must be a model's name"):
         Decider(model)

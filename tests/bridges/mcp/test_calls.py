@@ -67,7 +67,7 @@ def test_every_type_of_content_is_kept(server: McpServer, call: Any) -> None:
     asyncio.run(run())
 
 
-def test_a_failure_is_an_error_of_the_tool(server: McpServer, call: Any) -> None:
+def test_failure_is_a_tool_error(server: McpServer, call: Any) -> None:
     """With what the server says about it."""
 
     async def run() -> None:
@@ -81,7 +81,7 @@ def test_a_failure_is_an_error_of_the_tool(server: McpServer, call: Any) -> None
     asyncio.run(run())
 
 
-def test_arguments_that_do_not_fit_are_explained(server: McpServer, call: Any) -> None:
+def test_unfit_arguments_are_explained(server: McpServer, call: Any) -> None:
     """By this side if they are no JSON, by the server otherwise."""
 
     async def run() -> None:
@@ -227,7 +227,7 @@ def test_a_policy_reads_the_annotations(served: Callable[..., Any], call: Any) -
 
 
 @pytest.mark.skipif(not hasattr(mcp, "Client"), reason="version 1 does not speak this protocol")
-def test_a_listing_lasts_as_long_as_it_says(odd: Callable[..., McpServer], tmp_path: Path) -> None:
+def test_listing_lasts_for_its_stated_time(odd: Callable[..., McpServer], tmp_path: Path) -> None:
     """If the server does not report changes."""
     notes = tmp_path / "notes"
 

@@ -29,7 +29,7 @@ def _is_running(process: int) -> bool:
     return True
 
 
-def test_a_server_that_dies_fails_one_call(served: Callable[..., Any], call: Any) -> None:
+def test_dying_server_fails_one_call(served: Callable[..., Any], call: Any) -> None:
     """The next one starts it again."""
     notes = served()
 
@@ -68,7 +68,7 @@ def test_all_open_calls_fail_at_once(served: Callable[..., Any], call: Any) -> N
     asyncio.run(run())
 
 
-def test_a_death_between_two_calls_is_not_felt(served: Callable[..., Any], call: Any) -> None:
+def test_death_between_calls_is_not_felt(served: Callable[..., Any], call: Any) -> None:
     """The call that finds the connection closed opens another."""
     notes = served()
 
@@ -82,7 +82,7 @@ def test_a_death_between_two_calls_is_not_felt(served: Callable[..., Any], call:
     asyncio.run(run())
 
 
-def test_a_run_goes_on_after_a_server_died(served: Callable[..., Any]) -> None:
+def test_run_continues_after_server_death(served: Callable[..., Any]) -> None:
     """The model reads what happened, and calls again."""
     script = [
         loop.Decision("", [ToolCall("c1", "die")]),
@@ -100,7 +100,7 @@ def test_a_run_goes_on_after_a_server_died(served: Callable[..., Any]) -> None:
     assert [each.error is None for each in result.tool_results] == [False, True]
 
 
-def test_an_http_server_that_dies_comes_back(http: Any, call: Any) -> None:
+def test_dead_http_server_comes_back(http: Any, call: Any) -> None:
     """Killed between calls, and started again on the same port."""
 
     async def run() -> list[Any]:
@@ -146,9 +146,7 @@ def test_dying_http_server_fails_the_call(http: Any, call: Any) -> None:
     ],
     ids=["absent", "exits", "refuses"],
 )
-def test_a_server_that_cannot_be_reached_is_named(
-    server: McpServer, reason: str, call: Any
-) -> None:
+def test_unreachable_server_is_named(server: McpServer, reason: str, call: Any) -> None:
     """At the start and in a listing, where somebody can act on it; a call only fails."""
 
     async def enter() -> None:
@@ -202,7 +200,7 @@ def test_closing_never_hangs(odd: Callable[..., McpServer], call: Any) -> None:
     assert asyncio.run(run()) < 12
 
 
-def test_closing_does_not_wait_for_a_frozen_server(http: Any, call: Any) -> None:
+def test_closing_ignores_a_frozen_server(http: Any, call: Any) -> None:
     """An HTTP server is told that the session ends, and may not listen."""
 
     async def run() -> float:
@@ -248,7 +246,7 @@ def test_noise_on_stdout_does_no_harm(odd: Callable[..., McpServer], call: Any) 
     assert asyncio.run(run()).startswith("ran first")
 
 
-def test_a_failure_without_a_reason_has_words(odd: Callable[..., McpServer], call: Any) -> None:
+def test_unexplained_failure_still_has_words(odd: Callable[..., McpServer], call: Any) -> None:
     """And a refusal of the protocol is an error of the tool, too."""
 
     async def run() -> None:
@@ -276,7 +274,7 @@ def test_another_event_loop_connects_anew(served: Callable[..., Any], call: Any)
 
 
 @pytest.mark.parametrize("servers", [(), ("files",), (McpServer.stdio("a", "x"),) * 2])
-def test_servers_without_names_of_their_own_are_refused(servers: Any) -> None:
+def test_servers_without_own_names_are_refused(servers: Any) -> None:
     """Messages could not say which of them is meant."""
     with pytest.raises(ConfigError, match=r"McpServer\.stdio\(name, command\)"):
         McpTools(*servers)

@@ -48,7 +48,7 @@ def _rules(items: list[Any]) -> set[str]:
 
 @given(conversations(), st.integers(0, 30))
 @settings(max_examples=40, deadline=None)
-def test_saved_items_lead_to_the_same_request(messages: list[Message], at: int) -> None:
+def test_saved_items_lead_to_same_request(messages: list[Message], at: int) -> None:
     """Parallel calls, media, damaged ids and a refusal, through the framework's own session."""
     items = replace_surrogates(openai_responses.encode(messages))
     items.insert(at, _REFUSAL)

@@ -116,7 +116,7 @@ def counting() -> type[Counting]:
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_a_long_run_stays_within_the_window(script: Script, *, streamed: bool) -> None:
+def test_long_run_stays_within_window(script: Script, *, streamed: bool) -> None:
     """Thirty calls and their outputs, of which the framework's own list keeps everything."""
     calls = [[_called(n)] for n in range(30)]
     model = script(*calls, [_said("Done.")])
@@ -133,9 +133,7 @@ def test_a_long_run_stays_within_the_window(script: Script, *, streamed: bool) -
     assert all(items[-1]["type"] == "function_call_output" for _, items in model.sent[1:])
 
 
-def test_a_session_that_grows_is_summarized_seldom(
-    script: Script, counting: type[Counting]
-) -> None:
+def test_growing_session_is_summarized_seldom(script: Script, counting: type[Counting]) -> None:
     """Over forty runs, each summary is used for several of them."""
     model = script(*[[_said(f"{n}: {LONG}", n)] for n in range(40)])
     budget = InputFilter(8_000, compactor=counting(max_tokens=500))
@@ -154,7 +152,7 @@ def test_a_session_that_grows_is_summarized_seldom(
     assert len(budget._followed) == 1
 
 
-def test_a_handoff_goes_on_in_one_conversation(script: Script) -> None:
+def test_handoff_continues_the_same_conversation(script: Script) -> None:
     """The other agent gets the same list, with instructions of its own."""
     model = script([_called(1)], [_called(2, "transfer_to_expert")], [_said("It is green.")])
     expert = Agent(name="expert", instructions="Be exact.", model=model.model)
@@ -167,7 +165,7 @@ def test_a_handoff_goes_on_in_one_conversation(script: Script) -> None:
     assert len(budget._followed) == 1
 
 
-def test_what_fits_is_sent_as_it_is() -> None:
+def test_fitting_input_is_sent_unchanged() -> None:
     """The same object, not a copy of it."""
     data = _data(_talk(2))
 
@@ -305,7 +303,7 @@ def test_what_the_server_keeps_is_refused() -> None:
         asyncio.run(InputFilter(128_000)(_data([output])))
 
 
-def test_mistakes_are_told_when_the_filter_is_made() -> None:
+def test_mistakes_are_told_at_construction() -> None:
     """And not in the middle of a run."""
     with pytest.raises(ConfigError, match="whose context window is known"):
         InputFilter("my-own-model")
@@ -314,7 +312,7 @@ def test_mistakes_are_told_when_the_filter_is_made() -> None:
 
 
 @given(conversations())
-def test_what_is_sent_are_the_owners_items(messages: list[Message]) -> None:
+def test_only_the_owners_items_are_sent(messages: list[Message]) -> None:
     """In their order, each as it came, at most one summary between them; the list is unchanged."""
     items = openai_responses.encode(messages)
     copy = json.dumps(items)

@@ -70,7 +70,7 @@ STORES: dict[str, Callable[[Path], Any]] = {
 
 
 @pytest.mark.parametrize("kind", STORES)
-def test_items_come_back_as_they_were_given(tmp_path: Path, kind: str) -> None:
+def test_items_come_back_as_given(tmp_path: Path, kind: str) -> None:
     """Byte for byte as JSON, from another object on the same place too."""
 
     async def main() -> tuple[list[Any], list[Any]]:
@@ -100,7 +100,7 @@ def test_a_limit_returns_the_latest_items() -> None:
     assert asyncio.run(main()) == [0, 2, 5, 5, 3, 4]
 
 
-def test_the_owner_may_change_what_it_got() -> None:
+def test_owner_may_change_what_it_got() -> None:
     """And what it gave: neither is the store's own object."""
 
     async def main() -> list[Any]:
@@ -125,7 +125,7 @@ def test_a_repeated_batch_is_stored_once(repeated: list[Any]) -> None:
     assert asyncio.run(main()) == [*TALK, *[item for item in repeated if item is USER]]
 
 
-def test_a_user_may_say_the_same_twice() -> None:
+def test_user_may_say_the_same_twice() -> None:
     """And a model without ids may call the same twice."""
     call = {**CALL, "id": "__fake_id__"}
 
@@ -139,7 +139,7 @@ def test_a_user_may_say_the_same_twice() -> None:
     assert asyncio.run(main()) == [USER, USER, call, OUTPUT, call, OUTPUT]
 
 
-def test_a_batch_that_failed_halfway_is_completed() -> None:
+def test_half_failed_batch_is_completed() -> None:
     """The second try with the same items stores only what is missing."""
 
     async def main() -> tuple[int, list[Any]]:
@@ -184,7 +184,7 @@ def test_a_session_serves_loop_after_loop() -> None:
     assert sorted(item["content"] for item in items) == ["a0", "a1", "a2", "b0", "b1", "b2"]
 
 
-def test_pops_return_the_items_from_the_last_on() -> None:
+def test_pops_return_the_last_item_first() -> None:
     """One at a time, and None at the end."""
 
     async def main() -> list[Any]:
@@ -221,7 +221,7 @@ def test_a_pop_keeps_what_others_stored() -> None:
     assert after_three[2] == asking.replace(tool_calls=calls[:1])
 
 
-def test_a_pop_keeps_a_message_that_arrives_meanwhile() -> None:
+def test_pop_keeps_a_message_arriving_meanwhile() -> None:
     """Another part of the agent may append at any time."""
 
     class Racing(MemoryStore):
@@ -249,7 +249,7 @@ def test_a_cleared_session_is_empty() -> None:
     assert asyncio.run(main()) == ([], None, 4)
 
 
-def test_another_part_of_the_agent_reads_messages() -> None:
+def test_other_agent_parts_read_messages() -> None:
     """A call with its reasoning is one message, which goes back to the provider as it came."""
 
     async def main() -> list[Message]:
@@ -334,7 +334,7 @@ def test_what_is_no_item_is_refused(items: Any) -> None:
     assert asyncio.run(main()) == []
 
 
-def test_a_store_that_cannot_replace_is_refused() -> None:
+def test_store_without_replace_is_refused() -> None:
     """At once, and not at the first pop."""
 
     class AppendOnly:

@@ -77,7 +77,7 @@ def test_the_argument_has_the_last_word(recorded: Any, monkeypatch: pytest.Monke
     assert _SECRET not in _everything(recorded)
 
 
-def test_contents_have_the_form_of_the_conventions(recorded: Any) -> None:
+def test_contents_follow_the_conventions(recorded: Any) -> None:
     """Messages of parts, each with its type, as JSON texts."""
     _run(recorded, capture_content=True)
 
@@ -101,7 +101,7 @@ def test_contents_have_the_form_of_the_conventions(recorded: Any) -> None:
     ]
 
 
-def test_a_tool_s_arguments_and_result_are_recorded(recorded: Any) -> None:
+def test_tools_arguments_and_result_are_recorded(recorded: Any) -> None:
     """The arguments as the model wrote them, the result as the model reads it."""
     _run(recorded, capture_content=True)
 
@@ -110,7 +110,7 @@ def test_a_tool_s_arguments_and_result_are_recorded(recorded: Any) -> None:
     assert tool.attributes["gen_ai.tool.call.result"] == "hunter2 it is"
 
 
-def test_an_error_s_text_is_a_content(recorded: Any) -> None:
+def test_errors_text_is_a_content(recorded: Any) -> None:
     """It may quote what was sent."""
     with pytest.raises(ValueError, match=_SECRET):
         _run(recorded, ValueError(_SECRET), capture_content=True)
@@ -184,7 +184,7 @@ def _check_texts(messages: list[Message]) -> None:
 
 
 @given(conversations())
-def test_every_text_of_a_history_is_recorded(messages: list[Message]) -> None:
+def test_every_history_text_is_recorded(messages: list[Message]) -> None:
     """In order, whatever its calls, damaged ids and lone surrogates; as text that can be sent."""
     _check_texts(messages)
 

@@ -69,7 +69,7 @@ def test_view_in_a_loop_keeps_the_trace(recorded: Any) -> None:
     assert recorded.still_open == []
 
 
-def test_conversations_that_share_a_manager_do_not_mix(recorded: Any) -> None:
+def test_conversations_sharing_manager_do_not_mix(recorded: Any) -> None:
     """Two summaries at a time, by one Manager, are two spans with their own sizes."""
 
     class Slow:
@@ -114,7 +114,7 @@ def test_a_session_names_its_conversation(recorded: Any) -> None:
     assert ids == {"s7"}
 
 
-def test_nothing_names_a_conversation_that_has_no_name(recorded: Any) -> None:
+def test_nameless_conversation_stays_nameless(recorded: Any) -> None:
     """The conventions forbid an id that is made up."""
     runner = Runner(ScriptedDecider("Done."))
     recorded.instrument(runner)
@@ -139,7 +139,7 @@ def test_an_executor_keeps_its_other_abilities(recorded: Any) -> None:
     assert runner.executor is executor
 
 
-def test_an_executor_outside_a_run_has_no_span(recorded: Any) -> None:
+def test_executor_outside_run_has_no_span(recorded: Any) -> None:
     """Only a run knows whose call it is."""
     runner = Runner(ScriptedDecider(), ScriptedExecutor({"t": "fine"}))
     recorded.instrument(runner)
@@ -187,7 +187,7 @@ def test_open_run_is_recorded_to_its_end(recorded: Any) -> None:
     assert _receivers() == before
 
 
-def test_a_run_that_began_before_is_left_alone(recorded: Any) -> None:
+def test_run_begun_before_is_left_alone(recorded: Any) -> None:
     """Half a run would be a trace without its root."""
 
     def start(_: ToolCall) -> str:
@@ -202,7 +202,7 @@ def test_a_run_that_began_before_is_left_alone(recorded: Any) -> None:
     assert recorded.still_open == []
 
 
-def test_a_target_that_is_gone_leaves_nothing_behind(recorded: Any) -> None:
+def test_gone_target_leaves_nothing_behind(recorded: Any) -> None:
     """A service that makes a Runner for each request does not grow."""
     before = _receivers()
     runner = Runner(ScriptedDecider("Done."), ScriptedExecutor({"t": "fine"}))
@@ -243,7 +243,7 @@ def test_what_cannot_be_instrumented_is_named(target: Any) -> None:
         otel.instrument(target)
 
 
-def test_without_an_sdk_a_run_is_the_same() -> None:
+def test_run_is_same_without_sdk() -> None:
     """The API alone records nothing, and leaves no span current."""
     decider = ScriptedDecider(Decision("", [ToolCall("c1", "t")]), "Done.")
     runner = Runner(decider, ScriptedExecutor({"t": "fine"}))

@@ -58,7 +58,7 @@ def test_tokens_are_counted_by_their_kind(recorded: Any, metric: str, total: int
     }
 
 
-def test_tokens_of_an_operation_are_a_distribution(recorded: Any) -> None:
+def test_operations_tokens_are_a_distribution(recorded: Any) -> None:
     """With the boundaries that the conventions give, from 1 to 64 M."""
     _run(recorded, Decision("Done.", usage=_USED))
 
@@ -69,7 +69,7 @@ def test_tokens_of_an_operation_are_a_distribution(recorded: Any) -> None:
     assert recorded.total(f"{_INFERENCE}.operation.output_tokens") == 20
 
 
-def test_a_request_that_failed_counts_no_tokens(recorded: Any) -> None:
+def test_failed_request_counts_no_tokens(recorded: Any) -> None:
     """It counts as 0, so that rates have a base, and is in no distribution."""
     with pytest.raises(RequestFailed):
         _run(recorded, RequestFailed("anthropic", 500, "down"))
@@ -80,7 +80,7 @@ def test_a_request_that_failed_counts_no_tokens(recorded: Any) -> None:
     assert point["attributes"] == {**_NAMES, "error.type": "500"}
 
 
-def test_a_duration_is_that_of_its_span(recorded: Any) -> None:
+def test_duration_is_that_of_its_span(recorded: Any) -> None:
     """To the nanosecond, of requests, tools and the agent."""
     _run(recorded, _CALLS, "Done.", agent_name="mender")
 
@@ -106,7 +106,7 @@ def test_calls_are_counted_by_the_run(recorded: Any) -> None:
     assert requests["attributes"] == tools["attributes"] == {"gen_ai.agent.name": "mender"}
 
 
-def test_a_tool_is_measured_by_its_name(recorded: Any) -> None:
+def test_tool_is_measured_by_name(recorded: Any) -> None:
     """Its call and its arguments would be too many values."""
     _run(recorded, _CALLS, "Done.")
 
@@ -119,7 +119,7 @@ def test_a_tool_is_measured_by_its_name(recorded: Any) -> None:
     }
 
 
-def test_the_pieces_of_a_stream_are_measured(recorded: Any) -> None:
+def test_pieces_of_stream_are_measured(recorded: Any) -> None:
     """The first from the request on, the others from one another; without streaming nothing."""
 
     class Streaming(Named):

@@ -69,7 +69,7 @@ def _cancel_in(recorded: Any, runner: Runner, name: str, request: Request | str 
         asyncio.run(main())
 
 
-def test_a_decider_that_raises_ends_both_spans(recorded: Any) -> None:
+def test_raising_decider_ends_both_spans(recorded: Any) -> None:
     """With its name."""
     runner = Runner(ScriptedDecider(ConnectionResetError("gone")))
     recorded.instrument(runner)
@@ -81,7 +81,7 @@ def test_a_decider_that_raises_ends_both_spans(recorded: Any) -> None:
     assert _errors(recorded) == dict.fromkeys(("chat", "invoke_agent"), "ConnectionResetError")
 
 
-def test_a_tool_that_raises_ends_its_span_alone(recorded: Any) -> None:
+def test_raising_tool_ends_only_its_span(recorded: Any) -> None:
     """The model reads the error, and the run goes on."""
     runner = Runner(ScriptedDecider(_CALL, "Done."), ScriptedExecutor({"t": OSError("no disk")}))
     recorded.instrument(runner)
@@ -179,7 +179,7 @@ def test_cancellation_in_a_summary_ends_it(recorded: Any) -> None:
     assert _errors(recorded) == dict.fromkeys(kinds, "CancelledError")
 
 
-def test_a_run_that_is_dropped_ends_its_spans(recorded: Any) -> None:
+def test_dropped_run_ends_its_spans(recorded: Any) -> None:
     """A coroutine that its owner closes, as when a loop is torn down: in no task of its own."""
     runner = Runner(_Stubborn())
     recorded.instrument(runner)
@@ -251,7 +251,7 @@ def test_a_declined_summary_is_no_error(recorded: Any) -> None:
     assert "larger than what it replaces" in span.attributes["agentic.compaction.declined"]
 
 
-def test_a_stream_that_breaks_off_ends_its_span(recorded: Any) -> None:
+def test_broken_stream_ends_its_span(recorded: Any) -> None:
     """A reply without its end is none."""
 
     class Broken(_Stubborn):
@@ -398,7 +398,7 @@ _ANSWERS = st.sampled_from(["fine", OSError("no"), SystemExit(2), lambda _: 7, _
     cancel=st.none() | st.integers(0, 12),
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_happens_every_span_ends_below_the_agent(
+def test_all_spans_end_below_the_agent(
     recorded: Any, steps: list[Any], answer: Any, turns: int, cancel: int | None
 ) -> None:
     """Errors, refusals, cancellations at any step, damaged ids, broken tools; nothing leaks."""

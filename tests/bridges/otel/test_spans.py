@@ -50,7 +50,7 @@ def test_run_holds_its_requests_and_tools(recorded: Any) -> None:
     assert recorded.still_open == []
 
 
-def test_spans_have_the_kinds_of_the_conventions(recorded: Any) -> None:
+def test_span_kinds_follow_the_conventions(recorded: Any) -> None:
     """A request goes to another process, everything else stays in this one."""
     runner = _runner(_TWO_CALLS, "Done.")
 
@@ -66,7 +66,7 @@ def test_spans_have_the_kinds_of_the_conventions(recorded: Any) -> None:
     }
 
 
-def test_a_request_names_models_reply_and_conversation(recorded: Any) -> None:
+def test_request_names_models_reply_and_conversation(recorded: Any) -> None:
     """All that the decision and the Runner know."""
     told = Decision(
         "Done.",
@@ -99,7 +99,7 @@ def test_a_request_names_models_reply_and_conversation(recorded: Any) -> None:
     }
 
 
-def test_the_agent_s_span_sums_the_run_up(recorded: Any) -> None:
+def test_agents_span_sums_the_run_up(recorded: Any) -> None:
     """Its usage is that of all requests; it has no provider, which is the request's."""
     runner = _runner(_TWO_CALLS, Decision("Done.", usage=Usage(20, 1)), conversation_id="s1")
 
@@ -120,7 +120,7 @@ def test_the_agent_s_span_sums_the_run_up(recorded: Any) -> None:
     }
 
 
-def test_a_tool_s_span_describes_the_tool(recorded: Any) -> None:
+def test_tools_span_describes_the_tool(recorded: Any) -> None:
     """By what the executor says of it."""
 
     def read(path: str) -> str:
@@ -184,7 +184,7 @@ def test_decider_starts_children_of_its_request(recorded: Any) -> None:
     assert recorded.tree() == ["invoke_agent", "  chat", "    POST"]
 
 
-def test_a_run_continues_the_caller_s_trace(recorded: Any) -> None:
+def test_run_continues_the_callers_trace(recorded: Any) -> None:
     """And leaves the caller's span current behind it."""
     tracer = recorded.tracer_provider.get_tracer("test")
     runner = _runner("Done.")
@@ -199,7 +199,7 @@ def test_a_run_continues_the_caller_s_trace(recorded: Any) -> None:
     assert recorded.tree() == ["GET /chat", "  invoke_agent", "    chat claude-1"]
 
 
-def test_an_overflow_and_its_retry_are_two_spans(recorded: Any) -> None:
+def test_overflow_and_retry_are_two_spans(recorded: Any) -> None:
     """With the summary between them; what follows it says that the context is compacted."""
     overflow = ContextOverflow("claude-1", 9_000, 8_000)
     budget = Manager(CharCounter(), Digest(), Policy(8_000))
@@ -263,7 +263,7 @@ def test_summarizing_model_is_inside_the_span(recorded: Any) -> None:
     assert recorded.tree()[1:3] == ["  compact_context", "    ask"]
 
 
-def test_two_runners_side_by_side_do_not_mix(recorded: Any) -> None:
+def test_parallel_runners_do_not_mix(recorded: Any) -> None:
     """Each request and each tool belongs to its own agent, in one loop and interleaved."""
 
     async def slowly(_: ToolCall) -> str:
@@ -349,7 +349,7 @@ def test_the_provider_can_be_named(recorded: Any, options: Any, provider: str) -
     assert recorded.named("chat")[0].attributes["gen_ai.provider.name"] == provider
 
 
-def test_an_error_has_the_provider_s_status(recorded: Any) -> None:
+def test_error_has_the_providers_status(recorded: Any) -> None:
     """Few values, so that they can be counted; the text may quote contents, and is left out."""
     runner = _runner(RequestFailed("anthropic", 529, "overloaded: secret"))
 

@@ -131,7 +131,7 @@ def test_overflow_leads_to_one_smaller_request(serve: Serve, grow: Grow) -> None
     assert sizes[1] < 12_000 < sizes[0]
 
 
-def test_overflow_that_cannot_shrink_is_passed_on(serve: Serve) -> None:
+def test_unshrinkable_overflow_is_passed_on(serve: Serve) -> None:
     """With its status and body, after a single request."""
 
     async def answer(_: Any) -> Any:
@@ -235,7 +235,7 @@ def test_unreadable_request_is_for_the_provider(serve: Serve, raw: bytes) -> Non
     assert served.provider.sent[0].raw == raw
 
 
-def test_large_body_passes_and_larger_is_refused(serve: Serve) -> None:
+def test_large_body_passes_larger_is_refused(serve: Serve) -> None:
     """A picture of megabytes is no problem; the limit is named where it applies."""
     served = serve(10_000, max_body_bytes=5_000_000)
     picture = {
@@ -297,7 +297,7 @@ def test_client_that_leaves_ends_the_request(serve: Serve, *, is_stream: bool) -
     assert not served.proxy._pool._pooled[0].is_busy
 
 
-def test_broken_stream_is_broken_for_the_client(serve: Serve) -> None:
+def test_broken_stream_breaks_for_the_client(serve: Serve) -> None:
     """A part of an answer never looks like the whole."""
 
     async def answer(request: Any) -> Any:
@@ -327,7 +327,7 @@ def test_silent_provider_is_a_timeout(serve: Serve) -> None:
     assert raised.value.status_code == 504
 
 
-def test_keys_are_in_no_log_and_no_error(
+def test_keys_enter_no_log_or_error(
     serve: Serve, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Not even with all loggers at their most talkative, or where nobody listens."""

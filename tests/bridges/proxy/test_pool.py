@@ -106,7 +106,7 @@ def test_pool_is_bounded_by_bytes(pool: ProxyPool) -> None:
     assert len(pool) == 0
 
 
-def test_damaged_count_in_a_file_is_passed_over(
+def test_damaged_file_count_is_passed_over(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The proxy starts, and the conversation is summarized again."""
@@ -162,7 +162,7 @@ def test_rewritten_body_has_the_new_values(
     st.booleans(),
 )
 @settings(max_examples=60)
-def test_list_that_begins_as_before_is_read_alike(
+def test_list_beginning_alike_is_read_alike(
     before: list[Any], more: list[Any], indent: int | None, is_moved: bool
 ) -> None:
     """Grown, changed or somewhere else in the text: with the objects of the earlier request."""

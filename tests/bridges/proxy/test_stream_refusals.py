@@ -99,7 +99,7 @@ def _post(served: Any, path: str, messages: list[dict[str, Any]], *, stream: boo
 
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("path", _PATHS)
-def test_refusal_in_stream_leads_to_smaller_request(
+def test_refused_stream_leads_to_smaller_request(
     serve: Serve, grow: Grow, path: str, *, packed: bool
 ) -> None:
     """The client reads the second stream alone, byte for byte."""
@@ -116,7 +116,7 @@ def test_refusal_in_stream_leads_to_smaller_request(
 
 @pytest.mark.parametrize("length", [True, False])
 @pytest.mark.parametrize("path", _PATHS)
-def test_refusal_in_answer_leads_to_smaller_request(
+def test_refused_answer_leads_to_smaller_request(
     serve: Serve, grow: Grow, path: str, *, length: bool
 ) -> None:
     """Not streamed, with a length and without: some gateways answer every error with 200."""
@@ -139,7 +139,7 @@ def test_refusal_in_answer_leads_to_smaller_request(
 
 
 @pytest.mark.parametrize("path", _PATHS)
-def test_refusal_that_cannot_shrink_is_streamed_on(serve: Serve, path: str) -> None:
+def test_unshrinkable_refusal_is_streamed_on(serve: Serve, path: str) -> None:
     """As it came, after a single request."""
     sizes: list[int] = []
     served = serve(answering=_streams(lambda _: _REFUSALS[path], sizes))
@@ -152,7 +152,7 @@ def test_refusal_that_cannot_shrink_is_streamed_on(serve: Serve, path: str) -> N
 
 @pytest.mark.parametrize("path", _PATHS)
 @pytest.mark.parametrize("problem", ["after content", "another error"])
-def test_other_errors_in_stream_are_streamed_on(
+def test_other_stream_errors_are_streamed_on(
     serve: Serve, grow: Grow, path: str, problem: str
 ) -> None:
     """What the client has read cannot be taken back, and no other error becomes a smaller one."""

@@ -171,9 +171,7 @@ def _counts_double(provider: Any) -> Callable[..., Any]:
     return answer
 
 
-def test_restart_with_a_store_makes_no_new_summary(
-    serve: Serve, grow: Grow, tmp_path: Path
-) -> None:
+def test_restart_with_store_repeats_no_summary(serve: Serve, grow: Grow, tmp_path: Path) -> None:
     """The next process sends what the former one would have sent, and no key is in the file."""
     history, folder = grow(14), tmp_path / "summaries"
 
@@ -193,7 +191,7 @@ def test_restart_with_a_store_makes_no_new_summary(
     assert file.stat().st_mode & 0o077 == 0
 
 
-def test_damaged_file_of_a_store_is_passed_over(
+def test_damaged_store_file_is_passed_over(
     serve: Serve, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A proxy that does not start helps nobody."""

@@ -69,7 +69,7 @@ def _texts(messages: list[Any]) -> list[str]:
     return [json.dumps(message["content"]) for message in messages]
 
 
-def test_a_restart_at_every_question_changes_nothing(
+def test_restart_every_question_changes_nothing(
     page: dict[str, Any], talk: Callable[..., Any], tmp_path: Path
 ) -> None:
     """A session of Strands brings back the messages, the summary, and what was remembered."""

@@ -110,7 +110,7 @@ def test_what_others_read_is_no_request(chat: Chat) -> None:
     assert done.stdout == b"read '' and b''\na reply\n"
 
 
-def test_after_a_chat_the_streams_are_as_before(rough: Path, agentic: Any) -> None:
+def test_chat_leaves_streams_as_before(rough: Path, agentic: Any) -> None:
     """A program that runs the command goes on."""
     before = sys.stdout, sys.stdin
 
@@ -121,7 +121,7 @@ def test_after_a_chat_the_streams_are_as_before(rough: Path, agentic: Any) -> No
 
 
 @pytest.mark.parametrize("request_", ["exit", "tool leave"])
-def test_who_leaves_does_not_end_the_chat(chat: Chat, request_: str) -> None:
+def test_called_exit_does_not_end_chat(chat: Chat, request_: str) -> None:
     """One sentence, or an answer for the model, and the next request is served."""
     done = chat(request_, "hello")
 
@@ -145,7 +145,7 @@ def test_an_inner_interrupt_ends_the_chat(chat: Chat, request_: str) -> None:
     assert again.stdout == b"a reply\n"
 
 
-def test_a_second_ctrl_c_ends_what_blocks(rough: Path) -> None:
+def test_second_ctrl_c_ends_what_blocks(rough: Path) -> None:
     """A client that does not give way cannot be cancelled; it can be interrupted."""
     with subprocess.Popen(
         [sys.executable, "-m", "agentic", "chat", rough, "-s", "work"],
@@ -197,7 +197,7 @@ def test_a_stopped_summary_says_so(rough: Path) -> None:
     assert b"stopped" in err.lower()
 
 
-def test_what_is_logged_is_read_and_not_obeyed(rough: Path, process: Any) -> None:
+def test_logged_text_is_read_not_obeyed(rough: Path, process: Any) -> None:
     """The words of a summarizer that failed, among others."""
     rough.write_text(
         "model: rough.py:Rough\ncontext_window: 9000\nstore: {path: kept}\n"

@@ -26,7 +26,7 @@ def columns(line: str) -> int:
 @pytest.mark.parametrize("width", [20, 30, 40, 100])
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("is_error", [False, True])
-def test_a_block_is_one_line_of_any_script(width: int, text: str, is_error: bool) -> None:
+def test_any_scripts_block_is_one_line(width: int, text: str, is_error: bool) -> None:
     """Arguments, the outcome and the name are clipped by the columns that they take."""
     screen = Screen(is_terminal=True, stdout=io.StringIO())
     screen.out.width = width
@@ -40,14 +40,14 @@ def test_a_block_is_one_line_of_any_script(width: int, text: str, is_error: bool
     assert columns(line) <= width
 
 
-def test_a_call_that_nests_without_end_is_shown() -> None:
+def test_endlessly_nested_call_is_shown() -> None:
     """Its arguments are shown as they are, where Python refuses to read them."""
     call = ToolCall("c1", "bash", '{"command": ' + "[" * 100_000)
 
     assert describe_call(call).startswith('bash\n  {"command": [[[')
 
 
-def test_a_long_table_is_parsed_a_few_times() -> None:
+def test_long_table_is_parsed_rarely() -> None:
     """Reading a block at each of its lines again would take a minute for this one."""
     screen = Screen(is_terminal=True, stdout=io.StringIO())
     screen.make_live()

@@ -70,7 +70,7 @@ def _agent(folder: Path, server: str, address: str, model: str = "qwen3") -> Pat
 
 
 @pytest.mark.parametrize("server", ["lmstudio", pytest.param("llamacpp", marks=pytest.mark.long)])
-def test_a_local_server_replies_in_its_window(
+def test_local_server_replies_in_its_window(
     process: Any,
     tmp_path: Path,
     serving_apart: Callable[..., AbstractContextManager[str]],
@@ -100,7 +100,7 @@ def test_a_missing_local_model_is_explained(
     assert re.search(rf":1: no lmstudio server answers at {address}\n", gone.err)
 
 
-def test_models_of_servers_and_keys_are_listed(
+def test_server_and_key_models_are_listed(
     process: Callable[..., Any], agent: Path, ollama: str
 ) -> None:
     """Those of a key that is set, from the catalog; of the others, what is missing."""
@@ -116,7 +116,7 @@ def test_models_of_servers_and_keys_are_listed(
     assert "\n  anthropic: set ANTHROPIC_API_KEY\n" in out
 
 
-def test_a_model_is_offered_for_every_key(process: Callable[..., Any], ollama: str) -> None:
+def test_every_key_offers_a_model(process: Callable[..., Any], ollama: str) -> None:
     """Each is in the catalog; in a pipe, where nobody chooses, the sentence names them."""
     environment = {**dict.fromkeys(KEYS, "none"), "OLLAMA_HOST": ollama}
     done = process("chat", input=b"", env=environment)
@@ -134,7 +134,7 @@ def test_a_model_is_offered_for_every_key(process: Callable[..., Any], ollama: s
     assert names[-1] == "offline"
 
 
-def test_the_variable_that_has_the_key_is_named(
+def test_variable_holding_the_key_is_named(
     process: Callable[..., Any], agent: Path, ollama: str
 ) -> None:
     """Either of two may have the key of Gemini."""
@@ -163,7 +163,7 @@ def test_the_offline_agent_shows_the_chat(terminal: Any, tmp_path: Path) -> None
 
 
 @pytest.mark.long
-def test_one_agent_in_the_folder_needs_no_name(agent: Path, process: Any) -> None:
+def test_folders_only_agent_needs_no_name(agent: Path, process: Any) -> None:
     """The only one that is there is meant."""
     (agent.parent / "agents").mkdir()
     (agent.parent / "agents" / "only.yaml").write_text(
@@ -175,7 +175,7 @@ def test_one_agent_in_the_folder_needs_no_name(agent: Path, process: Any) -> Non
     assert done.stdout == b"hello \n"
 
 
-def test_a_pipe_loads_no_prompt_and_renders_nothing(agent: Path) -> None:
+def test_pipe_loads_no_prompt_or_rendering(agent: Path) -> None:
     """What draws in a terminal takes as long to load as all else together."""
     script = agent.parent / "run.py"
     script.write_text(

@@ -16,7 +16,7 @@ from agentic.messages import ContextSummary, Message
 pytestmark = pytest.mark.slow
 
 
-def test_replies_are_the_output_and_nothing_else_is(agentic: Any, agent: Path) -> None:
+def test_output_is_replies_and_nothing_else(agentic: Any, agent: Path) -> None:
     """So that a reply can be piped on."""
     done = agentic("chat", agent, "-s", "work", stdin=b"say one\n\nsay two\n")
 
@@ -45,7 +45,7 @@ def test_a_new_session_says_its_id(agentic: Any, agent: Path) -> None:
     assert latest.err == by_name.err
 
 
-def test_a_long_session_greets_with_what_is_summarized(agentic: Any, agent: Path) -> None:
+def test_long_session_greets_with_its_summary(agentic: Any, agent: Path) -> None:
     """52 messages, 25 of them in a summary."""
     said = [
         Message(role, f"{role} {n}")  # type: ignore[arg-type]
@@ -90,7 +90,7 @@ def test_a_triggered_summary_is_reported(agentic: Any, agent: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["by a trigger", "on demand"])
-def test_a_summary_is_part_of_the_price(agentic: Any, agent: Path, how: str) -> None:
+def test_summary_is_part_of_price(agentic: Any, agent: Path, how: str) -> None:
     """It has the price of the model that wrote it, 2.50 and 1.00 dollars here."""
     with (agent.parent / "scripted.py").open("a") as file:
         file.write(
@@ -188,7 +188,7 @@ def test_history_shows_the_latest_messages(agentic: Any, agent: Path) -> None:
     assert "1 earlier message; /history 4 shows all." in done.err
 
 
-def test_another_model_goes_on_with_the_same_session(agentic: Any, agent: Path) -> None:
+def test_another_model_continues_the_session(agentic: Any, agent: Path) -> None:
     """/model names it; what was said before is there."""
     with (agent.parent / "scripted.py").open("a") as file:
         file.write("\n\nclass Other(Scripted):\n    pass\n")
@@ -202,7 +202,7 @@ def test_another_model_goes_on_with_the_same_session(agentic: Any, agent: Path) 
     assert "m1 user       say one" in done.out
 
 
-def test_a_model_is_named_on_the_command_line(agentic: Any, agent: Path) -> None:
+def test_command_line_names_the_model(agentic: Any, agent: Path) -> None:
     """It takes the place of the one in the file."""
     done = agentic("chat", agent, "--model", "scripted.py:Nobody")
 
@@ -227,7 +227,7 @@ def test_a_model_is_named_on_the_command_line(agentic: Any, agent: Path) -> None
         (["agent.yaml", "--session", "a", "--resume"], 2, "choose one"),
     ],
 )
-def test_a_mistake_is_told_before_the_chat_begins(  # noqa: PLR0917
+def test_mistake_is_told_before_chat_begins(  # noqa: PLR0917
     agentic: Any,
     agent: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -277,7 +277,7 @@ def test_ctrl_c_leaves_a_whole_session(agentic: Any, agent: Path) -> None:
     assert "2 messages in history" in agentic("chat", agent, "-s", "work").err
 
 
-def test_a_reader_that_leaves_ends_the_chat(agent: Path) -> None:
+def test_leaving_reader_ends_the_chat(agent: Path) -> None:
     """No traceback, and the status of other tools."""
     with subprocess.Popen(
         [sys.executable, "-m", "agentic", "chat", agent],

@@ -353,7 +353,7 @@ To continue: agentic chat agent.yaml --session work
 """
 
 
-def test_without_a_file_a_local_server_is_offered(terminal: Any, ollama: str) -> None:
+def test_without_file_local_server_is_offered(terminal: Any, ollama: str) -> None:
     """And the offline agent, which shows the whole of it without any model."""
     chat = terminal("chat", "-s", "work", OLLAMA_HOST=ollama, **dict.fromkeys(KEYS, ""))
     chat.shows_at_cursor("Number [1]:")
@@ -385,7 +385,7 @@ def test_text_from_right_to_left(agent: Path, chat: Any) -> None:
 
 
 @pytest.mark.long
-def test_a_window_of_16000_shows_what_triggers(terminal: Any, agent: Path) -> None:
+def test_window_of_16000_shows_what_triggers(terminal: Any, agent: Path) -> None:
     """The status line and /context name one size and one limit: the window less its reserve."""
     agent.write_text(
         f"{agent.read_text()}context_window: 16000\n".replace("context_window", "context_window")

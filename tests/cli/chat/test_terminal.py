@@ -9,7 +9,7 @@ import pytest
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("agent")]
 
 
-def test_a_call_that_is_stopped_is_answered(chat: Any) -> None:
+def test_stopped_call_is_answered(chat: Any) -> None:
     """What is stored is what a provider accepts, and the next request is served."""
     chat.enter("nap")
     chat.question()
@@ -42,7 +42,7 @@ def test_a_session_has_one_chat(terminal: Any) -> None:
     assert "Traceback" not in second.text
 
 
-def test_a_reply_is_read_and_not_obeyed(terminal: Any, agent: Path) -> None:
+def test_reply_is_read_not_obeyed(terminal: Any, agent: Path) -> None:
     """What would clear the screen or ring a bell is left out of what a model says."""
     (agent.parent / "evil.txt").write_text("red\x1b[2J\x1b]0;title\x07 green")
     agent.write_text(f"{agent.read_text()}approve: never\n")
@@ -56,7 +56,7 @@ def test_a_reply_is_read_and_not_obeyed(terminal: Any, agent: Path) -> None:
 
 
 @pytest.mark.usefixtures("note")
-def test_tab_completes_a_command_and_a_file(chat: Any) -> None:
+def test_tab_completes_commands_and_files(chat: Any) -> None:
     """Somebody who half remembers it types the half; a file may be anywhere in a request."""
     chat.type("/cont")
     chat.press("tab")
@@ -69,7 +69,7 @@ def test_tab_completes_a_command_and_a_file(chat: Any) -> None:
 
 
 @pytest.mark.long
-def test_a_backslash_or_alt_enter_begins_a_line(chat: Any) -> None:
+def test_backslash_or_alt_enter_begins_line(chat: Any) -> None:
     """A request of several lines can be typed, too."""
     chat.type("say one\\\rtwo\x1b\rthree")
     chat.shows_at_cursor("  three")
@@ -81,7 +81,7 @@ def test_a_backslash_or_alt_enter_begins_a_line(chat: Any) -> None:
 
 
 @pytest.mark.usefixtures("note")
-def test_what_is_typed_ahead_answers_no_question(chat: Any) -> None:
+def test_typed_ahead_text_answers_no_question(chat: Any) -> None:
     """A line that was meant for the chat must not let a tool run."""
     chat.enter("count 20")
     chat.shows("0 1 2 ")

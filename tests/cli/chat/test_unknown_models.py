@@ -143,7 +143,7 @@ PROVIDERS = (
     [pytest.param(each, marks=[pytest.mark.long] * (each.name == "gemini")) for each in PROVIDERS],
     ids=lambda provider: provider.name,
 )
-def test_an_unknown_model_lists_those_that_exist(
+def test_unknown_model_lists_existing_ones(
     process: Callable[..., Any],
     serving_apart: Callable[..., AbstractContextManager[str]],
     provider: Provider,

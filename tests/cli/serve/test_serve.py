@@ -72,7 +72,7 @@ def test_approval_waits_through_restart(place: Any) -> None:
     assert (place.folder / "notes.txt").read_text() == "note 1\n"
 
 
-def test_drain_that_is_over_ends_the_process(place: Any) -> None:
+def test_finished_drain_ends_the_process(place: Any) -> None:
     """Even if the agent is in a thread of its own, which nobody can stop."""
     model = (place.folder / "model.py").read_text()
     model = model.replace("await asyncio.sleep(0.05)", "await asyncio.to_thread(time.sleep, 20)")
@@ -89,7 +89,7 @@ def test_drain_that_is_over_ends_the_process(place: Any) -> None:
     assert server.process.returncode == 0
 
 
-def test_runs_are_readable_by_their_owner_only(place: Any) -> None:
+def test_only_the_owner_reads_runs(place: Any) -> None:
     """Also those of an agent whose name would begin the options of an address."""
     place.write("name: what?", "approve: never")
     server = place.serve()

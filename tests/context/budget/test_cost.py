@@ -57,7 +57,7 @@ def test_compactions_count_only_their_summaries(counter: Any) -> None:
     assert set(counter.asked.values()) == {1}
 
 
-def test_conversations_that_take_turns_are_counted_once(counter: Any) -> None:
+def test_alternating_conversations_are_counted_once(counter: Any) -> None:
     """Two conversations on one Manager do not push each other out."""
     manager = Manager(counter, _Clerk(), Policy(0))
     both: dict[str, list[Message]] = {"a": [], "b": []}
@@ -81,7 +81,7 @@ def test_managers_share_a_counters_counts(counter: Any) -> None:
     assert set(counter.asked.values()) == {1}
 
 
-def test_a_check_keeps_a_few_conversations_only(counter: Any) -> None:
+def test_check_keeps_few_conversations(counter: Any) -> None:
     """A Manager that serves thousands of conversations does not hold them all."""
     manager = Manager(counter, _Clerk(), Policy(0))
 

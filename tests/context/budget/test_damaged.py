@@ -271,7 +271,7 @@ def test_nothing_lost(name: str, **life: Any) -> None:
 @EVERY
 @given(**LIVES)
 @MANY
-def test_a_failure_is_told_and_changes_nothing(name: str, **life: Any) -> None:
+def test_failure_is_told_and_changes_nothing(name: str, **life: Any) -> None:
     """What cannot summarize never compacts; what can always does, where there is enough to."""
     for given_, done in live(name, **life)[0]:
         if done.error is not None:

@@ -57,14 +57,12 @@ def compact(manager: Manager, messages: list[Message], **options: Any) -> Compac
         (Policy(0), [100_000] * 50, None),
     ],
 )
-def test_the_answer_is_the_limit_that_was_reached(
-    policy: Policy, sizes: list[int], reason: str | None
-) -> None:
+def test_answer_is_the_limit_reached(policy: Policy, sizes: list[int], reason: str | None) -> None:
     """By the names that a Compaction has for it."""
     assert Manager(LETTERS, _Moody(), policy).due(talk(*sizes)) == reason
 
 
-def test_what_is_sent_beside_the_messages_counts() -> None:
+def test_overhead_beside_messages_counts() -> None:
     """Unless somebody measured the whole."""
     manager = Manager(LETTERS, _Moody(), Policy(1_000, 100, 100))
 
@@ -87,7 +85,7 @@ def test_sizes_must_be_whole_numbers(name: str) -> None:
         Manager().due([], **{name: -1})
 
 
-def test_asking_tells_nobody_and_asks_no_compactor() -> None:
+def test_asking_disturbs_no_receiver_or_compactor() -> None:
     """The same question has the same answer, until somebody compacts."""
     clerk = _Moody()
     manager, messages = Manager(LETTERS, clerk, K), talk(*[100] * 12)

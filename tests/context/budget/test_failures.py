@@ -95,7 +95,7 @@ def compact(compactor: Any, messages: list[Message], **options: Any) -> Compacti
         (answer(b"bytes"), CompactionRefused, "which is not a summary"),
     ],
 )
-def test_what_gives_no_good_summary_changes_nothing(
+def test_bad_summary_changes_nothing(
     act: Callable[[], Awaitable[Any]], error: type[Exception], text: str
 ) -> None:
     """The same list object comes back, with the reason and the error."""
@@ -112,7 +112,7 @@ def test_what_gives_no_good_summary_changes_nothing(
     assert text in str(done.error)
 
 
-def test_a_compactor_that_answers_at_once_is_reported() -> None:
+def test_synchronous_compactor_is_reported() -> None:
     """Where only the call shows that it is not async, that is an error of the compactor."""
 
     class Plain:
@@ -198,7 +198,7 @@ def test_force_takes_no_empty_summary(content: str | None) -> None:
     assert isinstance(done.error, CompactionRefused)
 
 
-def test_a_compaction_must_free_at_least_a_token() -> None:
+def test_compaction_must_free_a_token() -> None:
     """A summary exactly as large as what it replaces is refused, one token less is taken."""
     messages = talk(*[100] * 12)
     heading = count_tokens(compact(_Compactor(answer("S")), messages).messages[:1], LETTERS) - 1
@@ -211,7 +211,7 @@ def test_a_compaction_must_free_at_least_a_token() -> None:
 
 
 @pytest.mark.parametrize("act", [_hang, _hang_on])
-def test_cancelling_the_call_changes_nothing_and_passes(
+def test_cancelling_passes_and_changes_nothing(
     act: Callable[[], Awaitable[str]],
 ) -> None:
     """The compactor is told to stop, the end is told as an event, CancelledError passes."""

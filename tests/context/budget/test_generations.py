@@ -56,7 +56,7 @@ def described(done: Compaction) -> ContextSummary:
     return done.summary
 
 
-def test_the_first_summary_describes_what_it_replaced() -> None:
+def test_first_summary_describes_what_it_replaced() -> None:
     """Counts and indices leave the leading system messages out; both ends are inclusive."""
     messages = [Message("system", "prompt"), *say(*range(10))]
 
@@ -81,7 +81,7 @@ def test_a_marked_summary_follows_the_prompt() -> None:
     assert "It is not an instruction" in message.content
 
 
-def test_sizes_are_those_of_the_whole_conversation() -> None:
+def test_sizes_are_the_whole_conversations() -> None:
     """The summary knows its own size, and that of the context before and after."""
     messages = say(*range(40))
 
@@ -93,7 +93,7 @@ def test_sizes_are_those_of_the_whole_conversation() -> None:
     assert summary.tokens_after == done.tokens_after == count_tokens(done.messages)
 
 
-def test_the_former_summary_is_folded_never_stacked() -> None:
+def test_former_summary_is_folded_never_stacked() -> None:
     """The second summary stands for everything, and is the only one."""
     first = compact(say(*range(10)))
 
@@ -132,7 +132,7 @@ def test_the_state_survives_the_plain_form() -> None:
 
 
 @given(chapters=CHAPTERS, recent=st.integers(1, 5), prompts=st.integers(0, 2))
-def test_counts_and_indices_are_right_over_generations(
+def test_counts_and_indices_survive_generations(
     chapters: list[list[str]], recent: int, prompts: int
 ) -> None:
     """Whatever is pinned, orphaned or asked for, they name what the summaries replaced."""
@@ -157,7 +157,7 @@ def test_counts_and_indices_are_right_over_generations(
         assert [message for message in history[prompts:] if not message.summary] == kept
 
 
-def test_low_gains_are_counted_in_a_row() -> None:
+def test_consecutive_low_gains_are_counted() -> None:
     """A compaction that frees less than a tenth counts on from the last, another starts anew."""
     pinned = Message("user", "x" * 20_000, pinned=True)
     first = compact([pinned, *say(*range(10))])
@@ -170,7 +170,7 @@ def test_low_gains_are_counted_in_a_row() -> None:
 
 
 @pytest.mark.parametrize(("freed", "low_gains"), [(500, 0), (499, 1)])
-def test_a_gain_of_a_tenth_is_not_low(freed: int, low_gains: int) -> None:
+def test_gain_of_tenth_is_not_low(freed: int, low_gains: int) -> None:
     """Freeing exactly a tenth is enough, one token less is not."""
     own_tokens = 4 + len(ContextSummary("1 messages", 1).to_message().content)
     old = Message("assistant", "x" * (freed + own_tokens - 4))

@@ -45,7 +45,7 @@ async def keep_nowhere(messages: list[Message]) -> None:
     """Store nothing."""
 
 
-def test_a_compaction_is_told_before_and_after() -> None:
+def test_compaction_is_told_before_and_after() -> None:
     """The events say why, how large, what went and what came; the Manager is the sender."""
     manager = Manager(approx_token_counter, _Clerk(), N)
     messages = talk(12)
@@ -70,7 +70,7 @@ def test_a_compaction_is_told_before_and_after() -> None:
     assert recorder.senders == [manager, manager]
 
 
-def test_a_failure_is_told_with_its_error() -> None:
+def test_failure_is_told_with_its_error() -> None:
     """The end event carries the error and no summary; the sizes are the same."""
 
     class Failing:
@@ -86,7 +86,7 @@ def test_a_failure_is_told_with_its_error() -> None:
     assert event.tokens_before == event.tokens_after
 
 
-def test_nothing_is_told_where_nothing_is_tried() -> None:
+def test_nothing_tried_means_nothing_told() -> None:
     """A check that finds nothing to do, or that waits, is no event."""
 
     class Failing:
@@ -140,7 +140,7 @@ def test_the_host_stores_before_the_end() -> None:
     assert log == [ContextCompactionStart, ("stored", done.messages), ContextCompactionEnd]
 
 
-def test_a_store_that_fails_means_no_compaction() -> None:
+def test_failing_store_means_no_compaction() -> None:
     """What could not be made to last has not happened; it is not tried again at once."""
     manager = Manager(approx_token_counter, _Clerk(), N)
     messages = talk(12)
@@ -212,7 +212,7 @@ def test_a_guided_compactor_gets_the_instructions() -> None:
 
 
 @pytest.mark.parametrize("instructions", [None, ""])
-def test_without_instructions_a_guided_compactor_is_asked_plainly(
+def test_uninstructed_guided_compactor_is_asked_plainly(
     instructions: str | None,
 ) -> None:
     """No instructions, or empty ones, are none."""
@@ -225,7 +225,7 @@ def test_without_instructions_a_guided_compactor_is_asked_plainly(
     assert done.changed
 
 
-def test_instructions_do_not_stop_a_plain_compactor() -> None:
+def test_instructions_do_not_stop_plain_compactor() -> None:
     """A compactor that cannot be guided summarizes as it always does."""
     manager = Manager(approx_token_counter, _Clerk(), N)
 

@@ -144,7 +144,7 @@ def test_kept_messages_are_the_same_objects(
 
 @given(CONVERSATIONS, POLICIES, CLERKS, OPTIONS)
 @MANY
-def test_prompt_pinned_and_request_are_always_there(
+def test_prompt_pins_and_request_always_stay(
     messages: list[Message], policy: Policy, clerk: _Clerk, options: dict[str, Any]
 ) -> None:
     """What must stay does; only an orphan goes even if pinned, since pairing wins."""
@@ -181,7 +181,7 @@ def test_what_claims_to_fit_fits(
 
 @given(CONVERSATIONS, POLICIES, OPTIONS)
 @MANY
-def test_a_window_is_kept_if_it_can_be(
+def test_window_is_kept_if_possible(
     messages: list[Message], policy: Policy, options: dict[str, Any]
 ) -> None:
     """Over the window, only what must stay and a summary are ever too much."""

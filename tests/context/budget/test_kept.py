@@ -56,9 +56,7 @@ def kept(messages: list[Message], policy: Policy, **options: Any) -> list[int]:
     ("keep_recent", "positions"),
     [(0, [3]), (500, [3]), (501, [2, 3]), (700, [2, 3]), (701, [1, 2, 3])],
 )
-def test_the_round_that_crosses_the_recent_tokens_stays(
-    keep_recent: int, positions: list[int]
-) -> None:
+def test_round_crossing_recent_tokens_stays(keep_recent: int, positions: list[int]) -> None:
     """Newest rounds stay until together they are worth `keep_recent_tokens`."""
     policy = Policy(1_800, 0, keep_recent, min_recent_messages=1)
 
@@ -73,7 +71,7 @@ def test_keep_last_counts_messages_instead(keep_last: int, positions: list[int])
     assert kept(say(600, 20, 20), policy) == positions
 
 
-def test_given_recent_tokens_win_over_keep_last() -> None:
+def test_recent_tokens_win_over_keep_last() -> None:
     """`keep_last` is the simpler fallback; the default of `keep_recent_tokens` gives way to it."""
     numbers: dict[str, Any] = {"reserve_tokens": 0, "keep_last": 1, "min_recent_messages": 1}
 
@@ -89,7 +87,7 @@ def test_the_window_keeps_the_recent_messages(numbers: dict[str, int]) -> None:
     assert kept(say(600, 20, 20, 20, 20, 20), policy)[-4:] == [2, 3, 4, 5]
 
 
-def test_recent_rounds_go_while_a_trigger_holds() -> None:
+def test_recent_rounds_go_while_triggered() -> None:
     """Whatever is the reason, the window and K are both looked at, a summary allowed for."""
     window = Policy(1_000, 0, max_tokens=999, min_recent_messages=6)
     forced = compact(say(*[200] * 12), window, force=True)
@@ -104,7 +102,7 @@ def test_recent_rounds_go_while_a_trigger_holds() -> None:
     assert kept([*say(100, 100), *many, *say(60, 60, 60)], policy) == [10, 11, 12]
 
 
-def test_pins_that_reach_k_cost_no_recent_message() -> None:
+def test_pins_reaching_k_spare_recent_messages() -> None:
     """If removing more would not end the trigger, `min_recent_messages` stay."""
     pinned = [attrs.evolve(message, pinned=True) for message in say(*[100] * 12)]
 
@@ -128,7 +126,7 @@ def test_keep_last_keeps_whole_rounds() -> None:
         {"policy": Policy(0, keep_last=2), "force": True},
     ],
 )
-def test_the_other_triggers_keep_the_recent_messages(options: dict[str, Any]) -> None:
+def test_other_triggers_keep_recent_messages(options: dict[str, Any]) -> None:
     """K, N and force keep `min_recent_messages`, in whole rounds."""
     messages = [*say(*[50] * 6), *call("a", 30), *say(*[50] * 5)]
 
@@ -188,7 +186,7 @@ def test_a_large_turn_is_split_between_rounds() -> None:
     assert positions == [0, 13, 14, 15, 16]
 
 
-def test_the_newest_round_stays_even_if_nothing_fits() -> None:
+def test_newest_round_stays_even_unfitting() -> None:
     """A round larger than the window is kept, and the result says that it does not fit."""
     done = compact([*say(500), *call("a", 500)], Policy(400, keep_recent_tokens=5))
 
@@ -197,7 +195,7 @@ def test_the_newest_round_stays_even_if_nothing_fits() -> None:
 
 
 @pytest.mark.parametrize("overhead", [0, 300, 500])
-def test_what_is_recent_leaves_room_for_a_summary(overhead: int) -> None:
+def test_recent_part_leaves_summary_room(overhead: int) -> None:
     """Recent rounds beyond three quarters of what is available go, the overhead counted in."""
     policy = Policy(1_000, reserve_tokens=0, keep_last=50)
 
@@ -215,7 +213,7 @@ def test_a_large_round_leaves_room() -> None:
     assert kept(say(50, 900, 60), policy) == [2]
 
 
-def test_a_counter_that_counts_low_keeps_less() -> None:
+def test_counter_counting_low_keeps_less() -> None:
     """Where the provider counts twice as much, half as many rounds are worth the same."""
     policy = Policy(1_000, 0, 200, min_recent_messages=1)
     messages = say(*[50] * 12)
@@ -243,7 +241,7 @@ def test_a_low_measure_keeps_no_more() -> None:
     assert kept(say(*[50] * 100), policy, size=501) == [96, 97, 98, 99]
 
 
-def test_former_summaries_are_folded_wherever_they_stand() -> None:
+def test_former_summaries_fold_wherever_they_stand() -> None:
     """Two sessions in one history leave one summary, and the compactor gets both."""
     earlier, later = ContextSummary("A", 3).to_message(), ContextSummary("B", 4).to_message()
     messages = [earlier, *say(*[20] * 5), later, *say(*[20] * 5)]
@@ -266,7 +264,7 @@ def test_the_compactor_gets_former_and_dropped() -> None:
     assert clerk.given == [former, *talk[:3]]
 
 
-def test_a_note_behind_the_summary_can_be_summarized() -> None:
+def test_note_behind_summary_can_be_summarized() -> None:
     """A system message that once was recent is not taken for the system prompt."""
     prompt, note = Message("system", "prompt"), Message("system", "note")
     messages = [prompt, ContextSummary("A", 3).to_message(), note, *say(*[20] * 8)]
@@ -289,7 +287,7 @@ def test_a_summary_is_never_the_request() -> None:
     assert summary not in done.messages
 
 
-def test_many_pinned_messages_cost_no_more_than_others() -> None:
+def test_many_pinned_messages_cost_nothing_extra() -> None:
     """What is pinned is found by position, not by comparing every round with every other."""
     compared = 0
 

@@ -17,7 +17,7 @@ CHATTER = [Message("assistant", f"Still at it, step {n}. " * 20) for n in range(
 HISTORY = [Message("user", "Go."), CALL, MIXED, *CHATTER]
 
 
-def test_a_pinned_round_loses_only_its_orphans() -> None:
+def test_pinned_round_loses_only_its_orphans() -> None:
     """The call, its result and the pin stay; what answers nothing goes; the sizes say so."""
     manager = Manager(LETTERS, Digest(max_tokens=200), Policy(2_000, reserve_tokens=100))
 
@@ -29,7 +29,7 @@ def test_a_pinned_round_loses_only_its_orphans() -> None:
     assert done.tokens_after == count_tokens(done.messages, LETTERS)
 
 
-def test_a_view_keeps_the_result_beside_an_orphan() -> None:
+def test_view_keeps_result_beside_orphan() -> None:
     """An owner who only appends sends it after a compaction too, and after a restart."""
     policy = Policy(2_000, reserve_tokens=100)
     view = View(policy, counter=LETTERS, compactor=Digest(max_tokens=200))

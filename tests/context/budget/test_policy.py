@@ -18,9 +18,7 @@ from agentic.errors import ConfigError
         (0, 0, 0),
     ],
 )
-def test_what_is_left_out_depends_on_the_window(
-    window: int, reserve: int, keep_recent: int
-) -> None:
+def test_omitted_numbers_depend_on_window(window: int, reserve: int, keep_recent: int) -> None:
     """The reserve is 16,384 or a quarter of the window, the recent part 20,000 or a third."""
     policy = Policy(window)
 
@@ -37,14 +35,14 @@ def test_none_is_the_default() -> None:
     assert policy == Policy(8_000)
 
 
-def test_zero_is_a_number_of_its_own() -> None:
+def test_zero_is_its_own_number() -> None:
     """A reserve and a recent part of nothing are not taken for left out."""
     policy = Policy(8_000, reserve_tokens=0, keep_recent_tokens=0)
 
     assert (policy.reserve_tokens, policy.keep_recent_tokens) == (0, 0)
 
 
-def test_the_numbers_can_be_given_in_order() -> None:
+def test_numbers_can_be_given_in_order() -> None:
     """Window, reserve, recent tokens, last messages, K, N and the recent messages."""
     policy = Policy(1_000, 100, 200, 3, 400, 50, 7)
 
@@ -65,7 +63,7 @@ def test_the_numbers_can_be_given_in_order() -> None:
         "min_recent_messages",
     ],
 )
-def test_what_is_no_whole_number_is_refused(name: str, given: Any) -> None:
+def test_only_whole_numbers_are_accepted(name: str, given: Any) -> None:
     """The error names the number, what was given and what is allowed."""
     with pytest.raises(ConfigError) as caught:
         Policy(**{"context_window": 8_000, name: given})
@@ -75,7 +73,7 @@ def test_what_is_no_whole_number_is_refused(name: str, given: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["context_window", "keep_last", "min_recent_messages"])
-def test_none_is_refused_where_a_number_must_be(name: str) -> None:
+def test_none_is_refused_for_required_numbers(name: str) -> None:
     """A window, and counts that have a number as their default, cannot be None."""
     with pytest.raises(ConfigError, match=f"{name} must be .*, got None"):
         Policy(**{"context_window": 8_000, name: None})  # type: ignore[arg-type]
@@ -89,7 +87,7 @@ def test_zero_that_would_never_end_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("seconds", [0, -1.0, float("nan"), "soon", True])
-def test_a_timeout_that_is_no_time_is_refused(seconds: Any) -> None:
+def test_timeout_without_time_is_refused(seconds: Any) -> None:
     """A compactor must have some time, or all of it."""
     with pytest.raises(
         ConfigError, match=r"timeout_seconds must be .*, got .*None to wait forever"
@@ -98,7 +96,7 @@ def test_a_timeout_that_is_no_time_is_refused(seconds: Any) -> None:
 
 
 @pytest.mark.parametrize("seconds", [1, 0.25, float("inf"), None])
-def test_any_time_above_zero_is_a_timeout(seconds: float | None) -> None:
+def test_any_positive_time_is_a_timeout(seconds: float | None) -> None:
     """Whole seconds, parts of one, and for ever."""
     assert Policy(8_000, timeout_seconds=seconds).timeout_seconds == seconds
 
@@ -118,7 +116,7 @@ def test_any_time_above_zero_is_a_timeout(seconds: float | None) -> None:
         ({"max_messages": 6}, "max_messages", "min_recent_messages (6)", "always stay"),
     ],
 )
-def test_numbers_that_contradict_each_other_are_refused(
+def test_contradicting_numbers_are_refused(
     numbers: dict[str, int], name: str, allowed: str, remedy: str
 ) -> None:
     """A policy under which a compaction would never happen or never help cannot be made."""
@@ -130,11 +128,11 @@ def test_numbers_that_contradict_each_other_are_refused(
     assert remedy in caught.value.remedy
 
 
-def test_without_a_window_nothing_can_contradict_it() -> None:
+def test_nothing_contradicts_an_absent_window() -> None:
     """With the window trigger off, a reserve and a recent part are mere numbers."""
     assert Policy(0, reserve_tokens=100, keep_recent_tokens=100).keep_recent_tokens == 100
 
 
-def test_the_default_recent_part_gives_way_to_k() -> None:
+def test_default_recent_part_yields_to_k() -> None:
     """Only numbers that somebody gave can contradict each other."""
     assert Policy(200_000, max_tokens=10_000).keep_recent_tokens == 20_000

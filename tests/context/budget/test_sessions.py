@@ -41,7 +41,7 @@ def test_real_sessions_stay_within_the_window(
 
 
 @pytest.mark.corpus
-def test_real_sessions_lose_no_result_and_no_count(sessions: dict[str, list[Message]]) -> None:
+def test_real_sessions_keep_results_and_counts(sessions: dict[str, list[Message]]) -> None:
     """After each compaction every round is one of the session, and the summary counts right."""
     for messages in sessions.values():
         whole = {tuple(map(id, found.messages)) for found in split_rounds(messages)}

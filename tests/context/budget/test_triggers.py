@@ -49,7 +49,7 @@ def test_the_window_triggers_above_the_reserve(size: int, reason: str | None) ->
     assert done.tokens_before == size
 
 
-def test_a_window_of_zero_is_no_window() -> None:
+def test_window_of_zero_is_no_window() -> None:
     """Without a window, a K or an N nothing is ever too long, and everything fits."""
     messages = say(*[1_000] * 50)
 
@@ -77,7 +77,7 @@ def test_n_is_reached_exactly(most: int, reason: str | None) -> None:
 
 @pytest.mark.parametrize("limit", [{"max_tokens": 1}, {"max_messages": 7}])
 @pytest.mark.parametrize(("length", "changed"), [(9, False), (10, True)])
-def test_k_and_n_leave_a_short_conversation_alone(
+def test_k_and_n_spare_short_conversation(
     limit: dict[str, int], length: int, *, changed: bool
 ) -> None:
     """Below `min_recent_messages + 4` messages nothing happens; system messages do not count."""
@@ -105,7 +105,7 @@ def test_force_needs_no_reason() -> None:
     assert done.dropped == tuple(messages[:1] + messages[1:2])
 
 
-def test_force_on_what_the_policy_keeps_says_so() -> None:
+def test_futile_force_says_so() -> None:
     """Where everything is recent there is nothing to summarize; nobody hears of an attempt."""
     messages = say(50, 50)
     with EventRecorder() as recorder:
@@ -162,7 +162,7 @@ def test_one_compaction_triggers_no_other() -> None:
 
 
 @pytest.mark.parametrize("summary", ["S", "S" * 900])
-def test_k_counts_only_with_a_new_message(summary: str) -> None:
+def test_k_counts_only_with_new_message(summary: str) -> None:
     """A summary larger than what was left to it is no reason to summarize what has just stayed."""
 
     class Verbose:
@@ -190,7 +190,7 @@ def test_k_does_not_fire_for_ever() -> None:
     assert len(clerk.given) < 80
 
 
-def test_small_messages_over_k_are_hardly_ever_compacted() -> None:
+def test_small_messages_rarely_compact_over_k() -> None:
     """Where pinned messages fill K, compactions that free little become rare."""
     clerk = _Clerk()
     manager = Manager(LETTERS, clerk, Policy(0, max_tokens=5_000))
@@ -202,7 +202,7 @@ def test_small_messages_over_k_are_hardly_ever_compacted() -> None:
     assert len(clerk.given) <= 2 + 300 * 10 // 500 + 1
 
 
-def test_the_overhead_is_part_of_the_context() -> None:
+def test_overhead_is_part_of_the_context() -> None:
     """A system prompt and tools that are sent beside the messages fill the window too."""
     policy = Policy(1_000, reserve_tokens=100, keep_recent_tokens=100)
 
@@ -245,7 +245,7 @@ def test_without_compactor_the_overflow_is_told() -> None:
     assert asyncio.run(measured.compact_if_needed(messages)).fits
 
 
-def test_no_messages_at_all_are_left_alone() -> None:
+def test_empty_history_is_left_alone() -> None:
     """An empty history is no error, not even under force."""
     messages: list[Message] = []
 
@@ -283,7 +283,7 @@ def test_the_lower_limit_says_what_stays() -> None:
         ({"policy": 8_000}, "policy"),
     ],
 )
-def test_a_manager_refuses_parts_that_cannot_work(parts: dict[str, Any], told: str) -> None:
+def test_manager_refuses_unworkable_parts(parts: dict[str, Any], told: str) -> None:
     """A class for an object, a function for a counter: found at construction."""
     with pytest.raises(ConfigError, match=f"{told} must be .*, got .*"):
         Manager(**parts)

@@ -8,12 +8,12 @@ from agentic.messages import Message, SummaryText
 from agentic.testing import check_compactor
 
 
-def test_a_digest_keeps_the_promises_of_a_compactor() -> None:
+def test_digest_keeps_a_compactors_promises() -> None:
     """It answers whatever the conversation."""
     check_compactor(Digest)
 
 
-def test_a_chain_keeps_the_promises_of_a_compactor() -> None:
+def test_chain_keeps_a_compactors_promises() -> None:
     """Where nobody has anything to say, it refuses, which is an answer too."""
     check_compactor(lambda: first_of(_Constant(""), Digest()))
 
@@ -117,7 +117,7 @@ class _Misguided(_Constant):
         (_Misguided("a summary"), "plain conversation, with instructions: .* NotImplementedError"),
     ],
 )
-def test_the_suite_says_which_promise_is_broken(broken: Any, promise: str) -> None:
+def test_suite_says_which_promise_broke(broken: Any, promise: str) -> None:
     """And on what conversation."""
     with pytest.raises(AssertionError, match=promise):
         check_compactor(lambda: broken, timeout_seconds=0.5)

@@ -43,7 +43,7 @@ def test_only_the_first_answer_counts() -> None:
 
 
 @pytest.mark.parametrize("failure", [ConnectionError("no route"), "", " \n", None])
-def test_after_a_failure_the_next_one_is_asked(failure: object) -> None:
+def test_next_one_is_asked_after_failure(failure: object) -> None:
     """To raise, and to say nothing, is to fail."""
     chain = first_of(_Answers(failure), _Answers("from the fallback"))
 
@@ -74,7 +74,7 @@ def test_a_cancellation_passes() -> None:
     assert fallback.asked == 0
 
 
-def test_instructions_go_to_those_that_take_them() -> None:
+def test_instructions_go_to_those_taking_them() -> None:
     """The others are asked without."""
     guided = first_of(_Answers(""), _Guided("summary")).compact_with(ASK, "keep paths")
     plain = first_of(_Answers("summary"), _Guided("unused")).compact_with(ASK, "keep paths")

@@ -72,7 +72,7 @@ def test_a_summary_has_under_500_words() -> None:
     assert "fewer than 500 words" in asked.prompts[0]
 
 
-def test_the_address_of_a_picture_is_sent() -> None:
+def test_address_of_picture_is_sent() -> None:
     """It may be all that is left to find the picture by; bytes, in a data URL too, are not sent."""
     asked = Asked()
     media = [
@@ -126,7 +126,7 @@ def test_an_overflow_is_retried_with_less() -> None:
     ]
 
 
-def test_a_retry_fits_the_window_it_was_told() -> None:
+def test_retry_fits_the_told_window() -> None:
     """The error may say what the model takes, which is better than a guess."""
     small = Small(most=1_600 * 4, window=1_600)
 
@@ -146,7 +146,7 @@ def test_a_second_overflow_is_final() -> None:
     assert len(second) < len(first)
 
 
-def test_tool_outputs_are_shortened_before_they_are_sent() -> None:
+def test_tool_outputs_are_shortened_before_sending() -> None:
     """500 characters by default, the cut marked."""
     asked = Asked()
 
@@ -157,7 +157,7 @@ def test_tool_outputs_are_shortened_before_they_are_sent() -> None:
     assert "characters left out" in output
 
 
-def test_text_of_a_tool_message_is_sent() -> None:
+def test_tool_messages_text_is_sent() -> None:
     """Next to the results, and shortened as they are."""
     asked = Asked()
     answered = Message("tool", "Two hosts answered.", tool_results=TALK[2].tool_results)
@@ -197,7 +197,7 @@ def test_a_former_summary_is_updated() -> None:
 
 
 @given(conversations(max_rounds=12), st.integers(1, 6))
-def test_what_is_larger_than_the_window_is_folded(messages: list[Message], chunk: int) -> None:
+def test_oversized_conversation_is_folded(messages: list[Message], chunk: int) -> None:
     """Every prompt fits; each entry is sent once, in order; each answer goes on to the next."""
     asked, whole = Asked("## Done\nSo far."), Asked()
     folding = Model(asked, window=1_400, max_tokens=100, chunk_messages=chunk)
@@ -216,7 +216,7 @@ def test_what_is_larger_than_the_window_is_folded(messages: list[Message], chunk
     assert all("So far." in prompt for prompt in asked.prompts[1:])
 
 
-def test_a_message_larger_than_the_window_is_clipped() -> None:
+def test_oversized_message_is_clipped() -> None:
     """One that no part has room for is sent with its middle left out, and how much that was."""
     asked = Asked()
 
@@ -245,13 +245,13 @@ def test_a_message_larger_than_the_window_is_clipped() -> None:
         ("long " * 5_000, "longer than what it replaces"),
     ],
 )
-def test_what_is_no_summary_is_a_failure(answer: Any, told: str) -> None:
+def test_non_summary_is_a_failure(answer: Any, told: str) -> None:
     """The history stays as it is, and the error says why."""
     with pytest.raises(CompactionRefused, match=told):
         asyncio.run(Model(Asked(answer)).compact(TALK))
 
 
-def test_the_limit_of_the_answer_is_kept() -> None:
+def test_answers_limit_is_kept() -> None:
     """A longer answer ends after a whole line, and says that it was cut."""
     answer = "\n".join(f"- fact number {number}" for number in range(200))
     talk = [Message("user", "z" * 40_000)]
@@ -284,7 +284,7 @@ def test_a_long_line_is_cut(counter: Counter) -> None:
     assert "characters left out" in summary
 
 
-def test_thinking_aloud_is_no_part_of_the_summary() -> None:
+def test_thinking_aloud_stays_outside_the_summary() -> None:
     """What a reasoning model writes before its answer is left out."""
     answer = "<think>What was it?</think>\n\n## Done\nIt is green."
 

@@ -77,7 +77,7 @@ def test_a_retry_after_overflow_is_counted() -> None:
     assert done.usage.input > 2 * ONE.input
 
 
-def test_a_summary_without_a_model_uses_nothing() -> None:
+def test_summary_without_model_uses_nothing() -> None:
     """Zero, not unknown."""
     done, event = compact(Digest(max_tokens=200))
 

@@ -48,7 +48,7 @@ def compact(of: ContextManager, messages: list[Message], **options: Any) -> list
     return asyncio.run(of.compact(messages, **options))
 
 
-def test_names_and_defaults_are_those_of_the_source() -> None:
+def test_names_and_defaults_are_the_sources() -> None:
     """C2, C3, C4 and C5, word for word."""
     config, summary = ContextConfig(), SummarizationStrategy()
     kept, weighed = TruncationStrategy(), ImportanceStrategy()
@@ -106,7 +106,7 @@ def test_importance_removes_chatter_before_requirements() -> None:
     assert manager().count_tokens(kept) <= 1_500 < manager().count_tokens(messages)
 
 
-def test_a_summary_stands_for_what_is_old() -> None:
+def test_summary_stands_for_old_messages() -> None:
     """The model is given at most a chunk at once; the answers are folded into one summary."""
     prompts: list[str] = []
 
@@ -139,7 +139,7 @@ def test_a_digest_replaces_a_failing_model() -> None:
 
 @EVERY
 @pytest.mark.parametrize("length", [40, 12])
-def test_the_hook_is_told_and_may_cancel(strategy: str, length: int) -> None:
+def test_hook_is_told_and_may_cancel(strategy: str, length: int) -> None:
     """Under every strategy, for a compaction that is due and for a manual one."""
     told: list[CompactContext] = []
 
@@ -362,7 +362,7 @@ def test_a_cancellation_passes_the_hook() -> None:
 
 
 @EVERY
-def test_a_long_run_stays_within_the_window(strategy: str) -> None:
+def test_long_run_stays_within_window(strategy: str) -> None:
     """C7: a hundred messages, several compactions, never over, and shorter in the end."""
     of, history, compactions = manager(strategy=strategy), talk(0), 0
 

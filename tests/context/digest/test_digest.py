@@ -61,7 +61,7 @@ def test_requests_keep_their_order_and_lines() -> None:
     ]
 
 
-def test_a_line_that_is_left_out_is_marked() -> None:
+def test_omitted_line_is_marked() -> None:
     """A request that repeats itself shows a line twice, and then a mark."""
     got = digest(Message("user", "Mend it:\n  a\n  b\n  b\n  b\n  c"))
 
@@ -94,7 +94,7 @@ def test_every_request_has_some_words() -> None:
     assert len(got[-1]) == max(map(len, got)) > len(got[40])
 
 
-def test_request_of_many_lines_fills_its_room() -> None:
+def test_many_lined_request_fills_its_room() -> None:
     """What a list adds for each line is allowed for when it is cut."""
     got = digest(Message("user", "\n".join(f"- {n}. wish" for n in range(2_000))))
 
@@ -160,7 +160,7 @@ def test_quoted_text_is_only_text(text: str) -> None:
     ]
 
 
-def test_the_status_begins_with_the_last_words() -> None:
+def test_status_begins_with_last_words() -> None:
     """Then what has no result, and what is to be done; what still fails comes next."""
     todos = [{"content": "mend", "status": "completed"}, {"content": "test", "status": "pending"}]
     got = digest(
@@ -249,7 +249,7 @@ def test_identifiers_show_in_whole_lines() -> None:
     ]
 
 
-def test_the_fence_is_longer_than_any_in_it() -> None:
+def test_fence_is_longer_than_inner_ones() -> None:
     """Lines of the index are shown as they are."""
     got = digest(*ran("bash", "```lexer_tabs.py", command="cat a"))
 
@@ -270,7 +270,7 @@ def test_a_foreign_summary_is_quoted() -> None:
     assert section(got, "What the user asked") == ["- Go on."]
 
 
-def test_a_summary_is_the_request_if_nothing_follows() -> None:
+def test_summary_without_follower_is_the_request() -> None:
     """Then somebody passes it on to be worked with."""
     other = "This session is being continued from a previous conversation: tabs were lost."
 
@@ -298,7 +298,7 @@ def test_a_pinned_output_is_quoted() -> None:
         ),
     ],
 )
-def test_an_action_in_a_reply_is_a_call(first: str, second: str) -> None:
+def test_action_in_reply_is_call(first: str, second: str) -> None:
     """However the agent writes its actions; the answer is its output and no request."""
     got = digest(
         Message("user", "Mend the build."),
@@ -364,7 +364,7 @@ def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
         Digest(**options)
 
 
-def test_a_view_may_count_its_own_way() -> None:
+def test_view_may_count_differently() -> None:
     """`write` takes the counter of whoever shows the digest."""
 
     class Square:
@@ -389,7 +389,7 @@ print(Digest(max_tokens=300).write(talk))
 """
 
 
-def test_a_digest_is_the_same_in_every_process() -> None:
+def test_digest_is_equal_in_every_process() -> None:
     """Sets of texts have another order in each of them."""
     digests = {
         subprocess.run(

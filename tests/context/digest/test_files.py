@@ -96,7 +96,7 @@ def test_many_new_files_cost_linear_time(called: Make) -> None:
     assert len(shell(called, f"touch {' '.join(names)}")) == 4_000
 
 
-def test_script_of_a_shell_is_one_word(called: Make) -> None:
+def test_shells_script_is_one_word(called: Make) -> None:
     """Some tools take the words of a command, of which the last is the script of a shell."""
     turn = called("shell", command=["bash", "-lc", "cd src && touch a.py"])
     assert lines([turn]) == ["src/: a.py (new)"]
@@ -137,7 +137,7 @@ def test_large_folder_has_several_lines(called: Make) -> None:
     assert all(line.startswith("src/: ") for line in found)
 
 
-def test_read_files_are_not_the_changed_ones(called: Make) -> None:
+def test_read_files_are_not_changed_ones(called: Make) -> None:
     """A file that was read and then changed is in the other section."""
     section = Files()
     for command in ["cat a.py src/b.py", "sed -i s/a/b/ a.py"]:

@@ -48,7 +48,7 @@ def test_a_digest_alone_stays_the_same() -> None:
     assert asyncio.run(Digest().compact(former(once))) == once
 
 
-def test_sections_go_on_from_the_former_ones() -> None:
+def test_sections_continue_the_former_ones() -> None:
     """Files, requests and decisions of both are told, and nothing is nested."""
     later = [Message("user", "And the lexer."), *TALK[1:3], Message("assistant", "Both work now.")]
 
@@ -59,7 +59,7 @@ def test_sections_go_on_from_the_former_ones() -> None:
     assert "- Both work now." in got
 
 
-def test_without_its_notes_a_digest_is_quoted() -> None:
+def test_digest_without_notes_is_quoted() -> None:
     """As the text of any other summary: nothing is read back from it."""
     once = str(asyncio.run(Digest().compact(TALK)))
 
@@ -71,7 +71,7 @@ def test_without_its_notes_a_digest_is_quoted() -> None:
     assert "\\## Files changed" in got
 
 
-def test_notes_of_another_version_are_not_read() -> None:
+def test_other_versions_notes_are_not_read() -> None:
     """The text beside them is quoted."""
     other = ContextSummary("The text.", 1, notes={"digest": {"v": 3, "requests": []}})
 

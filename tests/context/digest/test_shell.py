@@ -56,7 +56,7 @@ def test_reads_what_a_command_does(command: str, expected: list[tuple[str, str]]
     assert list(effects(command)) == expected
 
 
-def test_failed_command_did_all_but_its_last_part() -> None:
+def test_failed_command_did_all_but_last() -> None:
     """What runs behind a pipe belongs to the part before it."""
     command = "sed -i s/a/b/ a.py && cat a.py | tail -3 > b.txt"
     assert list(effects(command, failed=True)) == [("a.py", "edit")]

@@ -41,7 +41,7 @@ def test_tidy_text_can_be_encoded(text: str) -> None:
 
 
 @pytest.mark.parametrize("end", ["\x07", "\x1b\\"])
-def test_links_of_a_terminal_show_their_text(end: str) -> None:
+def test_terminal_links_show_their_text(end: str) -> None:
     """Both ways to end an escape are in use, and what is between two of them is text."""
     link = f"\x1b]8;;https://example.org{end}the log\x1b]8;;{end}"
 

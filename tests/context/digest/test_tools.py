@@ -58,7 +58,7 @@ def test_several_paths_are_all_found() -> None:
 
 
 @pytest.mark.parametrize("names", ["peek", 3])
-def test_one_name_in_place_of_several_is_refused(names: object) -> None:
+def test_single_name_for_several_is_refused(names: object) -> None:
     """A text would be taken for a list of letters."""
     with pytest.raises(ConfigError, match="tool names"):
         ToolTable().extend(read=names)

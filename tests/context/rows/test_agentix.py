@@ -46,7 +46,7 @@ def tool_rounds(count: int, size: int = 400) -> list[Message]:
 TASK = [Message("system", "You review."), Message("user", "Review it.")]
 
 
-def test_e1_the_default_is_a_no_op() -> None:
+def test_e1_default_is_a_no_op() -> None:
     """The same list object when nothing changed."""
 
     class Mine(ContextStrategy):
@@ -61,7 +61,7 @@ def test_e1_the_default_is_a_no_op() -> None:
     "strategy",
     [TrimRounds(9), TruncateToolOutputs(9_000), FitContextWindow(90_000), Chain([TrimRounds(9)])],
 )
-def test_e1_the_same_list_when_nothing_changed(strategy: ContextStrategy) -> None:
+def test_e1_unchanged_list_is_the_same(strategy: ContextStrategy) -> None:
     """So that whoever asked can tell."""
     messages = [*TASK, *tool_rounds(3)]
 
@@ -94,7 +94,7 @@ def test_e1_whatever_fits_is_a_strategy(strategy: Last | Callable[..., list[Mess
 
 
 @pytest.mark.parametrize(("keep", "changes"), [(TrimRounds(9), 0), (last, 1)])
-def test_e1_a_changed_view_is_told_and_no_other(
+def test_e1_only_changed_view_is_told(
     keep: ContextStrategy | Callable[..., list[Message]], changes: int
 ) -> None:
     """`context_changed` fires only when a strategy changed the view."""
@@ -144,7 +144,7 @@ def test_e5_fit_context_window() -> None:
     )
 
 
-def test_e5_prefix_and_task_always_then_recent_rounds_that_fit() -> None:
+def test_e5_prefix_task_then_fitting_rounds() -> None:
     """With `low_watermark=1.0` as many as fit: one more would not."""
     messages = [*TASK, *tool_rounds(30)]
 
@@ -156,7 +156,7 @@ def test_e5_prefix_and_task_always_then_recent_rounds_that_fit() -> None:
     assert fit.tokens + count_tokens(messages[-len(fit.messages) : -len(fit.messages) + 2]) > 800
 
 
-def test_e5_low_water_cuts_rarely_and_deep() -> None:
+def test_e5_low_water_cuts_rarely_deeply() -> None:
     """Turn by turn the view starts anew far less often than one that keeps as much as fits."""
     messages = [*TASK, *tool_rounds(60)]
 
@@ -168,7 +168,7 @@ def test_e5_low_water_cuts_rarely_and_deep() -> None:
     assert breaks(FitContextWindow(1_600)) * 3 < breaks(FitContextWindow(1_600, low_watermark=1.0))
 
 
-def test_e5_the_minimum_is_kept_even_if_over_and_fit_says_so() -> None:
+def test_e5_minimum_is_kept_even_over() -> None:
     """Prefix, task and the newest round; and which of them is most of it."""
     messages = [*TASK, *tool_rounds(3, 4_000)[:-1]]
 

@@ -36,7 +36,7 @@ def test_d1_the_door() -> None:
 
 
 @pytest.mark.parametrize("model", ["gpt-3.5-turbo", "gpt-4o"])
-def test_d1_four_a_message_one_a_role_two_a_conversation(model: str) -> None:
+def test_d1_overheads_are_four_one_two(model: str) -> None:
     """Beside the texts and the role's own word, by the exact tokenizer."""
     messages = [PROMPT, *chat(6)]
     counter = tokens.for_model(model)
@@ -56,7 +56,7 @@ def test_d1_else_all_characters_by_four() -> None:
 
 
 @pytest.mark.parametrize("model", ["gpt-4o", "my-model"])
-def test_d1_a_picture_is_a_flat_estimate_by_either(model: str) -> None:
+def test_d1_picture_costs_a_flat_estimate(model: str) -> None:
     """600 tokens, and none of the characters of its base64."""
     url = {"url": "data:image/png;base64," + "A" * 90_000}
     message = {"role": "user", "content": [{"type": "image_url", "image_url": url}]}
@@ -64,7 +64,7 @@ def test_d1_a_picture_is_a_flat_estimate_by_either(model: str) -> None:
     assert 600 <= estimate_tokens([message], model) <= 610
 
 
-def test_d1_a_tokenizer_that_cannot_load_falls_back_too() -> None:
+def test_d1_unloadable_tokenizer_falls_back_too() -> None:
     """No package, no network: a process of its own still gets a number."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", WITHOUT_TOKENIZER],
@@ -86,7 +86,7 @@ def test_d2_the_door() -> None:
     ]
 
 
-def test_d2_system_prompt_plus_the_last_of_them() -> None:
+def test_d2_prompt_plus_the_last_ones() -> None:
     """A new list, the caller's own objects, nothing mutated."""
     messages = [PROMPT, *chat(50)]
     before = copy.deepcopy(messages)
@@ -98,7 +98,7 @@ def test_d2_system_prompt_plus_the_last_of_them() -> None:
 
 
 @pytest.mark.parametrize("keep", [4, 5])
-def test_d2_the_prompt_is_not_counted_twice(keep: int) -> None:
+def test_d2_prompt_is_not_counted_twice(keep: int) -> None:
     """Also where it is among the last ones."""
     assert truncate_messages([PROMPT, *chat(3)], keep) == [PROMPT, *chat(3)]
 
@@ -108,7 +108,7 @@ def test_d2_nothing_kept_is_not_everything() -> None:
     assert truncate_messages([PROMPT, *chat(3)], keep=0) == [PROMPT]
 
 
-def test_d2_an_orphan_at_the_cut_is_left_out_with_its_round() -> None:
+def test_d2_orphan_at_cut_is_dropped() -> None:
     """No view starts with the result of a call that is gone."""
     call = {"id": "c1", "type": "function", "function": {"name": "run", "arguments": "{}"}}
     messages = [

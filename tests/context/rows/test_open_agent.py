@@ -61,7 +61,7 @@ def test_c2_truncation_strategy() -> None:
     )
 
 
-def test_c2_keep_recent_keeps_the_last_ones() -> None:
+def test_c2_keep_recent_keeps_last_ones() -> None:
     """Ten, the system prompt not among them."""
     messages = [Message("system", "Be brief."), *say(30)]
 
@@ -116,7 +116,7 @@ READ = ToolCall("b", "read", '{"path": "out/report_7.json"}')
         ),
     ],
 )
-def test_c3_what_an_assistant_says_is_weighed(what: list[Message], score: float) -> None:
+def test_c3_assistants_words_are_weighed(what: list[Message], score: float) -> None:
     """It stays below its score as the threshold, and goes above."""
     messages = [*what, Message("user", "Go on.")]
 
@@ -129,7 +129,7 @@ def test_c3_what_an_assistant_says_is_weighed(what: list[Message], score: float)
     assert what[0] not in high
 
 
-def test_c3_users_and_tool_use_score_full() -> None:
+def test_c3_users_and_tools_score_full() -> None:
     """Nothing that a user said and no tool chain goes, however high the threshold."""
     messages = [Message("user", "hm"), *round_of("t"), Message("user", "Go on.")]
 
@@ -146,7 +146,7 @@ def test_c3_an_error_scores_higher() -> None:
     assert view == [*failed, *task]
 
 
-def test_c3_system_recent_and_chains_always_stay() -> None:
+def test_c3_system_recent_and_chains_stay() -> None:
     """System messages and the recent ones whatever they score; a chain whole or not at all."""
     nothing = ImportanceStrategy(3, 0.0, 0.0, 0.0, min_score_threshold=1.0)
     prompt = Message("system", "Be brief.")
@@ -163,9 +163,7 @@ def test_c4_summarization_strategy() -> None:
 
 
 @pytest.mark.parametrize(("length", "passes"), [(30, 1), (31, 2), (50, 2), (70, 3)])
-def test_c4_a_chunk_is_one_folding_pass_and_the_result_one_summary(
-    length: int, passes: int
-) -> None:
+def test_c4_chunk_is_one_folding_pass(length: int, passes: int) -> None:
     """Twenty messages a pass; each pass is given the summary of those before."""
     prompts: list[str] = []
 
@@ -189,7 +187,7 @@ def test_c4_a_chunk_is_one_folding_pass_and_the_result_one_summary(
 
 
 @pytest.mark.parametrize("by_model", [True, False])
-def test_c4_the_summary_is_held_to_its_tokens(by_model: bool) -> None:
+def test_c4_summary_keeps_to_its_tokens(by_model: bool) -> None:
     """Whoever writes it: 500 tokens by the configuration's counter."""
 
     async def ask(_: str) -> str:
@@ -220,7 +218,7 @@ def test_c5_it_builds_a_manager() -> None:
 
 
 @EVERY
-def test_c5_the_target_is_the_trigger_and_not_the_size_cut_to(strategy: str) -> None:
+def test_c5_target_is_trigger_not_size(strategy: str) -> None:
     """One token over it is due; what a cut leaves is by the strategy, here far below."""
     messages = say(200)
     size = ContextManager(ContextConfig()).count_tokens(messages)
@@ -235,7 +233,7 @@ def test_c5_the_target_is_the_trigger_and_not_the_size_cut_to(strategy: str) -> 
 
 
 @EVERY
-def test_c5_the_history_is_rewritten_and_the_given_list_is_not(strategy: str) -> None:
+def test_c5_rewriting_spares_the_given_list(strategy: str) -> None:
     """A new list comes back; nothing of the caller's changes."""
     messages = say(300)
     before = list(messages)
@@ -257,7 +255,7 @@ def test_c6_context_and_decision() -> None:
 @EVERY
 @pytest.mark.parametrize("waits", [True, False])
 @pytest.mark.parametrize(("length", "trigger"), [(300, "auto"), (14, "manual")])
-def test_c6_it_is_called_under_every_strategy_and_for_manual_compaction_too(
+def test_c6_hook_guards_every_compaction(
     strategy: str, waits: bool, length: int, trigger: str
 ) -> None:
     """Sync or async; cancel means untouched."""
@@ -287,7 +285,7 @@ def test_c6_it_is_called_under_every_strategy_and_for_manual_compaction_too(
 
 
 @EVERY
-def test_c6_a_custom_summary_replaces_the_compactors(strategy: str) -> None:
+def test_c6_custom_summary_replaces_the_compactors(strategy: str) -> None:
     """No model is asked; the text stands where the summary would."""
 
     async def ask(_: str) -> str:

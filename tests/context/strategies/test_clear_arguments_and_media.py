@@ -39,7 +39,7 @@ def _write(number: int, arguments: object = None) -> list[Message]:
     ]
 
 
-def test_long_arguments_are_cleared_but_the_newest() -> None:
+def test_long_arguments_but_newest_are_cleared() -> None:
     """The keys and what is short stay, so that the model still knows what it did."""
     talk = [Message("user", "Go."), *_write(1), *_write(2)]
 
@@ -136,7 +136,7 @@ def test_what_was_cleared_is_not_sent(adapter: ModuleType) -> None:
     assert not adapter.validate(adapter.encode_request(_clear().compact(decoded)))
 
 
-def test_user_words_among_results_keep_their_media() -> None:
+def test_user_words_beside_results_keep_media() -> None:
     """One item of Anthropic's holds both, and its words may be the latest."""
     results = [{"type": "tool_result", "tool_use_id": "c1", "content": "ok"}]
     source = {"type": "base64", "media_type": "image/png", "data": "aW1hZ2U="}

@@ -104,7 +104,7 @@ def test_views_have_whole_rounds_only(name: str, messages: list[Message], n: int
 @EVERY
 @given(messages=CONVERSATIONS, n=SIZES)
 @MANY
-def test_a_view_is_a_subsequence_of_the_input(name: str, messages: list[Message], n: int) -> None:
+def test_view_is_an_input_subsequence(name: str, messages: list[Message], n: int) -> None:
     """Identity: the caller's own objects in their order; only tool outputs are ever edited."""
     before = list(messages)
 
@@ -125,9 +125,7 @@ def same_ids(edited: Message, original: Message) -> bool:
 @EVERY
 @given(messages=CONVERSATIONS, n=SIZES)
 @MANY
-def test_prompt_request_and_pinned_are_always_there(
-    name: str, messages: list[Message], n: int
-) -> None:
+def test_prompt_request_and_pinned_always_stay(name: str, messages: list[Message], n: int) -> None:
     """What must stay does, whatever the limit; only an orphan goes even if pinned."""
     shown = {id(message) for message in EACH[name](n).compact(messages)}
 
@@ -142,7 +140,7 @@ def test_prompt_request_and_pinned_are_always_there(
 @EVERY
 @given(messages=CONVERSATIONS, n=SIZES, pins=st.sets(st.integers(0, 30)))
 @MANY
-def test_a_pinned_round_loses_only_its_orphans(
+def test_pinned_round_loses_only_its_orphans(
     name: str, messages: list[Message], n: int, pins: set[int]
 ) -> None:
     """Pinning: the view is the one of a conversation whose pinned rounds never had orphans."""
@@ -197,7 +195,7 @@ def test_within_the_limit_nothing_changes(name: str, messages: list[Message], n:
 
 @given(messages=CONVERSATIONS, n=SIZES, keep=st.integers(0, 3), least=st.integers(0, 50))
 @MANY
-def test_clearing_says_how_large_the_view_is(
+def test_clearing_says_the_views_size(
     messages: list[Message], n: int, keep: int, least: int
 ) -> None:
     """Fit: an independent count agrees, and what is over the budget says so."""

@@ -58,7 +58,7 @@ def test_only_the_window_must_be_given() -> None:
         *(("low_watermark", given) for given in (0, -0.5, 1.01, float("nan"), "half", None, True)),
     ],
 )
-def test_numbers_that_make_no_sense_are_refused(name: str, given: Any) -> None:
+def test_senseless_numbers_are_refused(name: str, given: Any) -> None:
     """The error names the option, what was given, what is allowed and what to do."""
     with pytest.raises(ConfigError) as caught:
         FitContextWindow(**{"max_tokens": 100, name: given})
@@ -67,7 +67,7 @@ def test_numbers_that_make_no_sense_are_refused(name: str, given: Any) -> None:
     assert caught.value.allowed
 
 
-def test_what_fits_comes_back_as_the_same_list() -> None:
+def test_fitting_list_comes_back_itself() -> None:
     """A conversation of exactly the budget is left alone."""
     messages = [USER, *say(40, 50)]
 
@@ -109,7 +109,7 @@ def test_a_small_round_passes_no_large_one() -> None:
     assert kept(fit_window(60), [USER, *say(10, 60, 20, 20)]) == [0, 3, 4]
 
 
-def test_a_tool_round_stays_or_goes_whole() -> None:
+def test_tool_round_stays_or_goes_whole() -> None:
     """Its result is not kept without the call, even if the result alone would fit."""
     messages = [USER, *call("a", 50), *call("b", 50)]
 
@@ -231,7 +231,7 @@ def test_media_and_overhead_count() -> None:
     assert fit.tokens == (6 + 1) + (2 * 7 + 1) + (10 + 1)
 
 
-def test_orphans_are_left_out_even_if_everything_fits() -> None:
+def test_orphans_go_even_if_all_fits() -> None:
     """A result without its call is in no view, pinned or not."""
     orphan = Message("tool", tool_results=[ToolResult("gone")], pinned=True)
     messages = [orphan, USER, orphan, *say(20), orphan]
@@ -265,7 +265,7 @@ def test_a_tiny_watermark_leaves_the_minimum() -> None:
     assert kept(strategy, [USER, *say(20, 20, 20)]) == [0, 3]
 
 
-def test_a_result_that_comes_late_joins_its_round() -> None:
+def test_late_result_joins_its_round() -> None:
     """A view of an unfinished turn does not decide what the finished one looks like."""
     messages = [USER, *say(60), *call("a", 60)]
     strategy = fit_window(100)

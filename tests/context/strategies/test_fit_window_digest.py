@@ -63,7 +63,7 @@ def test_the_note_stands_in_the_gap() -> None:
     assert fit.tokens == count_tokens(fit.messages, LETTERS) <= 1_000
 
 
-def test_nothing_is_said_as_long_as_all_fits() -> None:
+def test_nothing_is_said_while_all_fits() -> None:
     """The same list object comes back, and nothing was written."""
     ledger, messages = _Ledger(), [TASK, *say(9)]
 
@@ -90,7 +90,7 @@ def test_each_round_is_written_down_once() -> None:
     assert note.summary.messages_summarized == len(hidden)
 
 
-def test_a_real_digest_names_what_was_dropped() -> None:
+def test_real_digest_names_what_was_dropped() -> None:
     """Long after a file left the view, the model sees that there is one, and what it was for."""
     messages = [TASK]
     for n in range(80):
@@ -108,7 +108,7 @@ def test_a_real_digest_names_what_was_dropped() -> None:
     assert fit.fits
 
 
-def test_what_must_stay_goes_before_the_note() -> None:
+def test_note_yields_to_what_must_stay() -> None:
     """Where prompt, task and newest round leave no room for it, it waits until they do."""
     ledger = _Ledger()
     strategy = fit_window(600, ledger)
@@ -124,7 +124,7 @@ def test_what_must_stay_goes_before_the_note() -> None:
     assert roomy.messages[1].summary.messages_summarized == 3
 
 
-def test_a_note_parts_no_call_from_its_result() -> None:
+def test_note_parts_no_call_from_result() -> None:
     """Also where a pinned round stands before the gap, and reaches beyond it."""
     messages = [
         TASK,
@@ -151,7 +151,7 @@ class _Full:
         return "x" * self.max_tokens
 
 
-def test_a_note_that_fills_its_room_is_shown() -> None:
+def test_room_filling_note_is_shown() -> None:
     """Its heading grows with the number of messages that it stands for."""
     strategy, messages = fit_window(1_500, _Full(), low_watermark=1.0), [TASK]
     for n in range(1_100):
@@ -170,7 +170,7 @@ def test_an_empty_note_is_none() -> None:
     assert 1 < len(view) < len(messages)
 
 
-def test_an_empty_note_leaves_the_former_one() -> None:
+def test_empty_note_leaves_the_former_one() -> None:
     """It stays in the view, and the next note is made of it."""
 
     class _BlankOnce(_Ledger):
@@ -212,7 +212,7 @@ def test_a_digest_over_half_is_refused() -> None:
 
 
 @pytest.mark.parametrize("size", [None, 0, -5, 3.5, True, "50"])
-def test_a_size_that_is_none_is_refused(size: Any) -> None:
+def test_invalid_size_is_refused(size: Any) -> None:
     """A whole number from 1, in tokens."""
     with pytest.raises(ConfigError, match=r"digest\.max_tokens must be a whole number.*, got .*"):
         fit_window(1_000, _Ledger(size))
@@ -255,7 +255,7 @@ def test_a_failing_digest_costs_its_note(answer: Any, caplog: pytest.LogCaptureF
     assert [message.summary is not None for message in view].count(True) == 1
 
 
-def test_an_interruption_leaves_the_fold_as_it_was() -> None:
+def test_interruption_leaves_the_fold_alone() -> None:
     """What no strategy may catch goes through, and the next view is as if nothing had been."""
 
     class _Stopped(_Ledger):
@@ -297,7 +297,7 @@ def test_a_noted_summary_counts_its_messages() -> None:
     assert sum(numbers) + len(history) - len(numbers) == 61
 
 
-def test_what_was_written_is_not_written_again() -> None:
+def test_written_parts_are_not_written_again() -> None:
     """Not though a strategy before changes old messages, nor though many conversations take turns.
 
     Each begins like itself: what left it then left in the same parts.
@@ -367,7 +367,7 @@ def test_a_noted_view_keeps_all_promises(
     low_watermark=st.sampled_from([1.0, 0.75, 0.5]),
 )
 @MANY
-def test_turn_by_turn_is_all_at_once(
+def test_turn_by_turn_equals_at_once(
     messages: list[Message], budget: int, low_watermark: float
 ) -> None:
     """The same history gives an equal view, whoever saw its beginning before."""

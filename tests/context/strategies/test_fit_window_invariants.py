@@ -98,7 +98,7 @@ class _Oracle:
 
 @given(CONVERSATIONS, BUDGETS, LOW_WATERS)
 @MANY
-def test_the_view_is_that_of_a_naive_fold(
+def test_view_is_that_of_naive_fold(
     messages: list[Message], budget: int, low_watermark: float
 ) -> None:
     """Round by round: over the budget, keep the newest that the low water has room for."""
@@ -161,7 +161,7 @@ _CROWDED_OUT = [
 @given(CONVERSATIONS, BUDGETS, LOW_WATERS)
 @example(_CROWDED_OUT, 32, 0.9)
 @MANY
-def test_prompt_task_pinned_and_newest_are_always_there(
+def test_prompt_task_pinned_and_newest_stay(
     messages: list[Message], budget: int, low_watermark: float
 ) -> None:
     """What must stay does, whatever the budget; only an orphan goes even if pinned.
@@ -235,7 +235,7 @@ def test_turn_by_turn_equals_at_once(
 
 @given(CONVERSATIONS, CONVERSATIONS, BUDGETS, LOW_WATERS, LENGTHS)
 @MANY
-def test_conversations_that_take_turns_do_not_mix(
+def test_alternating_conversations_do_not_mix(
     one: list[Message],
     other: list[Message],
     budget: int,
@@ -271,7 +271,7 @@ def test_between_cuts_only_the_end_grows(
 
 @given(CONVERSATIONS, BUDGETS, LOW_WATERS)
 @MANY
-def test_a_repaired_history_stays_sound_in_a_view(
+def test_repaired_history_stays_sound_in_view(
     messages: list[Message], budget: int, low_watermark: float
 ) -> None:
     """Of a history that a provider accepts, every view is one too."""

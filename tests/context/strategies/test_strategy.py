@@ -20,7 +20,7 @@ def test_the_default_changes_nothing() -> None:
     assert _Unchanged().compact(messages) is messages
 
 
-def test_any_class_with_the_method_is_a_strategy() -> None:
+def test_any_class_with_method_is_strategy() -> None:
     """Custom strategies fit by their shape."""
     strategy: ContextStrategy = _Reversed()
 

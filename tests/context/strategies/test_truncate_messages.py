@@ -65,7 +65,7 @@ def test_a_short_conversation_is_copied(keep: int) -> None:
         (9, False, [SYSTEM, *talk(4)]),
     ],
 )
-def test_nothing_kept_is_nothing_but_the_prompt(keep: int, preserve: bool, left: Any) -> None:
+def test_nothing_kept_is_only_the_prompt(keep: int, preserve: bool, left: Any) -> None:
     """Zero is zero; a prompt that is not preserved is a message like any other."""
     assert truncate_messages([SYSTEM, *talk(4)], keep, preserve) == left
 
@@ -74,7 +74,7 @@ def test_nothing_kept_is_nothing_but_the_prompt(keep: int, preserve: bool, left:
     ("keep", "left"),
     [(1, talk(4)[-1:]), (2, talk(4)[-1:]), (3, [CALL, RESULT, talk(4)[-1]])],
 )
-def test_a_round_across_the_cut_goes_whole(keep: int, left: list[Any]) -> None:
+def test_round_across_cut_goes_whole(keep: int, left: list[Any]) -> None:
     """A result never comes without its call."""
     assert truncate_messages([*talk(3), CALL, RESULT, talk(4)[-1]], keep) == left
 
@@ -107,7 +107,7 @@ def test_what_makes_no_sense_is_refused(messages: Any, keep: Any) -> None:
 
 
 @pytest.mark.parametrize("calls", [[object()], ["c1"], {"id": "c1"}, 3])
-def test_calls_that_are_no_dicts_are_refused(calls: Any) -> None:
+def test_calls_other_than_dicts_are_refused(calls: Any) -> None:
     """An SDK's object among them is what its `tool_calls` would hold."""
     with pytest.raises(ConfigError, match=r"tool_calls must be a list of dicts, .*model_dump"):
         truncate_messages([{"role": "assistant", "tool_calls": calls}])

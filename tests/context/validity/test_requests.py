@@ -76,7 +76,7 @@ def compacted(messages: list[Message], tokens: int) -> list[Message]:
     first=st.booleans(),
 )
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_whatever_is_cut_the_next_request_is_accepted(
+def test_any_cut_makes_an_accepted_request(
     adapter: ModuleType, messages: list[Message], name: str, tokens: int, first: bool
 ) -> None:
     """Damaged conversations too, compacted before the cut or not, with a tool and without."""
@@ -91,9 +91,7 @@ def test_whatever_is_cut_the_next_request_is_accepted(
 @pytest.mark.corpus
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_real_sessions_are_accepted_at_many_turns(
-    name: str, sessions: dict[str, list[Message]]
-) -> None:
+def test_many_real_turns_are_accepted(name: str, sessions: dict[str, list[Message]]) -> None:
     """Every third transcript, another third for the next strategy, cut to one of two budgets."""
     some = [*sessions.values()][sorted(STRATEGIES).index(name) % 3 :: 3]
     for messages, tokens in zip(some, itertools.cycle((2_000, 8_000)), strict=False):
@@ -105,7 +103,7 @@ def test_real_sessions_are_accepted_at_many_turns(
 @pytest.mark.corpus
 @pytest.mark.long
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_real_sessions_are_accepted_at_every_budget(
+def test_every_budgets_real_sessions_are_accepted(
     name: str, sessions: dict[str, list[Message]]
 ) -> None:
     """All transcripts, all strategies, four budgets, at eight points of each."""

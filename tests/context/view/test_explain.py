@@ -30,7 +30,7 @@ def _view(*strategies: ContextStrategy, window: int = 0) -> View:
     return View(Policy(window), counter=CharCounter(), strategies=strategies)
 
 
-def test_a_shortened_output_is_named_with_its_reference() -> None:
+def test_shortened_output_is_named_with_reference() -> None:
     """It is still there in part, and the whole is where the reference says."""
     talk = [Message("user", "Look."), *_round("a", "x" * 900, "spill/a"), *_round("b", "short")]
     view = _view(TruncateToolOutputs(100))

@@ -20,7 +20,7 @@ def _size(messages: list[Message]) -> int:
     return count_tokens(messages, COUNTER)
 
 
-def test_a_refused_request_is_cut_to_three_quarters() -> None:
+def test_refused_request_is_cut_by_quarter() -> None:
     """Further would lose what the provider would have taken."""
     view = View(Policy(100_000), counter=COUNTER)
     talk = _talk(80)
@@ -32,7 +32,7 @@ def test_a_refused_request_is_cut_to_three_quarters() -> None:
     assert 0.7 * _size(sent) < _size(smaller.messages) <= 0.75 * _size(sent)
 
 
-def test_certain_messages_are_most_of_the_window() -> None:
+def test_certain_messages_fill_most_of_window() -> None:
     """They are in every request, whatever cut it keeps; little else is in the strictest one."""
     view = View(Policy(4_000, reserve_tokens=0), counter=COUNTER)
     talk = _talk(200)
@@ -44,7 +44,7 @@ def test_certain_messages_are_most_of_the_window() -> None:
     assert set(map(id, certain)) <= set(map(id, view.prepare_sync(talk).messages))
 
 
-def test_everything_is_certain_far_from_the_limit() -> None:
+def test_far_from_limit_everything_is_certain() -> None:
     """With a window or without one."""
     talk = _talk(4)
 
@@ -52,7 +52,7 @@ def test_everything_is_certain_far_from_the_limit() -> None:
         assert View(Policy(window), counter=COUNTER).certain(talk) == talk
 
 
-def test_newest_messages_that_cannot_fit_are_noted() -> None:
+def test_unfitting_newest_messages_are_noted() -> None:
     """The note says how many did not fit, and how many are sent."""
     view = View(Policy(200, reserve_tokens=0, min_recent_messages=6), counter=COUNTER)
 
@@ -63,7 +63,7 @@ def test_newest_messages_that_cannot_fit_are_noted() -> None:
     assert note.text == f"not even the 6 newest messages fit; {sent} in all are sent"
 
 
-def test_shortened_outputs_are_noted_with_their_limit() -> None:
+def test_shortened_outputs_note_their_limit() -> None:
     """And the mark in an output names the tool that reads the whole."""
     call = ToolCall("c1", "read")
     talk = [
@@ -92,7 +92,7 @@ def test_an_oversized_request_names_its_largest_part() -> None:
     assert note.text.endswith("most is what is sent besides the messages")
 
 
-def test_nothing_due_is_a_compaction_of_nothing() -> None:
+def test_nothing_due_compacts_nothing() -> None:
     """Unless it is forced."""
     view = View(Policy(100_000), counter=COUNTER, compactor=Digest(max_tokens=100))
     talk = _talk(20)

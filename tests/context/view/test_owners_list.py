@@ -212,7 +212,7 @@ def test_state_replaces_the_process() -> None:
     assert len(json.dumps(owner.view.state())) < 4_000
 
 
-def test_state_has_only_the_types_of_json() -> None:
+def test_state_has_only_json_types() -> None:
     """A store that keeps types, such as msgpack or pickle, has to know none of ours."""
     owner = _Owner()
     owner.do("grow", 20, tool=True)
@@ -246,7 +246,7 @@ def test_adopted_view_is_not_summarized_again() -> None:
     assert sum(message.summary is not None for message in talk) == 1
 
 
-def test_plain_summary_is_recognized_in_a_system_role() -> None:
+def test_plain_system_summary_is_recognized() -> None:
     """A summary that lost its record on the way through dicts is merged, not summarized."""
     owner = _Owner()
     owner.do("grow", 20, tool=True)
@@ -289,7 +289,7 @@ def test_strategy_is_not_shared_between_views() -> None:
     assert len({id(shared), id(first), id(second)}) == 3
 
 
-def test_equal_new_objects_are_the_same_list() -> None:
+def test_equal_copies_are_the_same_list() -> None:
     """A checkpointer hands out copies each time: the summary still holds."""
     owner = _Owner()
     owner.do("grow", 20, tool=True)

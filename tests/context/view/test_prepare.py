@@ -202,7 +202,7 @@ def test_a_running_loop_keeps_context_variables() -> None:
     assert seen == ["t1"]
 
 
-def test_digest_in_a_running_loop_needs_no_note() -> None:
+def test_digest_in_loop_needs_no_note() -> None:
     """A digest is what was asked for."""
 
     async def inside() -> None:
@@ -215,7 +215,7 @@ def test_digest_in_a_running_loop_needs_no_note() -> None:
     asyncio.run(inside())
 
 
-def test_failing_compactor_is_not_asked_each_turn() -> None:
+def test_failing_compactor_is_asked_less_often() -> None:
     """The back-off belongs to the conversation, however many there are."""
     broken = Broken()
     views = [_view(broken, policy=Policy(4_000)) for _ in range(9)]
@@ -229,7 +229,7 @@ def test_failing_compactor_is_not_asked_each_turn() -> None:
     assert broken.asked == len(views)
 
 
-def test_failure_is_a_note_and_loses_nothing() -> None:
+def test_failure_is_noted_and_loses_nothing() -> None:
     """The request is cut to the window, and the history is what it was."""
     talk = _talk(40)
 
@@ -247,7 +247,7 @@ def test_nothing_due_returns_the_same_list() -> None:
     assert _view(compactors.Digest()).prepare_sync(talk).messages is talk
 
 
-def test_usage_in_the_history_calibrates_a_fresh_view() -> None:
+def test_usage_in_history_calibrates_fresh_view() -> None:
     """A View that is made for one request knows the size from the replies in the history."""
     talk = _talk(4)
     talk[3] = talk[3].replace(usage=Usage(input=700, output=40))
@@ -258,7 +258,7 @@ def test_usage_in_the_history_calibrates_a_fresh_view() -> None:
     assert 740 < tokens < 760
 
 
-def test_reply_is_recognized_by_what_it_says() -> None:
+def test_reply_is_recognized_by_its_words() -> None:
     """A dump of the provider's object is still the reply whose usage was reported."""
     view, talk = _view(), _talk(3)
     view.prepare_sync(talk)
@@ -317,7 +317,7 @@ def test_shrink_needs_no_event_loop() -> None:
     assert asyncio.run(refused())[0] == "summary_by_digest"
 
 
-def test_sync_calls_do_not_wait_for_async_ones() -> None:
+def test_sync_calls_never_await_async_ones() -> None:
     """While a summary is made ahead in the running loop, they only cut: to wait would block it."""
 
     async def meanwhile() -> None:

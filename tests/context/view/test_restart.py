@@ -85,7 +85,7 @@ def test_an_edited_short_summary_is_another() -> None:
     assert kept.summary.content != whole.summary.content
 
 
-def test_what_the_provider_counted_survives_a_restart() -> None:
+def test_providers_count_survives_a_restart() -> None:
     """The next size is what was reported, and what was appended since."""
     view, talk = _view(Policy(4_000)), _talk(3)
     view.prepare_sync(talk)
@@ -113,7 +113,7 @@ def test_a_back_off_survives_a_restart() -> None:
     assert broken.asked == 1
 
 
-def test_a_state_that_no_request_followed_is_kept() -> None:
+def test_state_without_following_request_is_kept() -> None:
     """A process may end before it sends anything: then the next one knows as much."""
     view, talk = _view(Policy(4_000), compactor=Broken()), _talk(100)
     view.prepare_sync(talk)
@@ -157,7 +157,7 @@ def _with(value: Any, key: Any, inner: Any) -> Any:
     return changed
 
 
-def test_a_damaged_state_is_refused_at_once() -> None:
+def test_damaged_state_is_refused_at_once() -> None:
     """Or it is of no consequence: no request fails because of it."""
     view, talk = _view(), _talk(40)
     for _ in range(2):

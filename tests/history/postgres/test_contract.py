@@ -20,7 +20,7 @@ def test_the_store_keeps_its_promises(dsn: str, *, fsync: bool) -> None:
     )
 
 
-def test_the_database_of_sessions_keeps_its_promises(
+def test_session_database_keeps_its_promises(
     server: Any, databases: list[str], tmp_path: Path
 ) -> None:
     """PostgresSessions passes the contract suite, and changes sessions with a folder."""

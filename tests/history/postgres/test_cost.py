@@ -58,7 +58,7 @@ def _read_between(dsn: str, step: Any) -> tuple[int, int]:
     )
 
 
-def test_loading_reads_the_rows_of_the_view_only(dsn: str) -> None:
+def test_loading_reads_only_the_views_rows(dsn: str) -> None:
     """Of thousands of rows, a view of three costs a handful, all of them by the index."""
     store = asyncio.run(_make_long(dsn))
 
@@ -68,7 +68,7 @@ def test_loading_reads_the_rows_of_the_view_only(dsn: str) -> None:
     assert 3 <= fetched <= 6
 
 
-def test_a_list_reads_one_row_for_each_session(dsn: str) -> None:
+def test_list_reads_one_row_per_session(dsn: str) -> None:
     """However long the sessions are."""
     asyncio.run(_make_long(dsn))
 
@@ -93,7 +93,7 @@ def test_the_first_append_reads_one_row(dsn: str) -> None:
     assert 1 <= fetched <= 3
 
 
-def test_the_plan_of_a_load_is_the_index(dsn: str) -> None:
+def test_load_plan_uses_the_index(dsn: str) -> None:
     """PostgreSQL itself says that it looks the view up by the primary key."""
     asyncio.run(_make_long(dsn))
     plan = "EXPLAIN SELECT seq, text FROM agentic.entries WHERE session = 1"

@@ -23,7 +23,7 @@ class Counting:
         return SummaryText(f"{self.made} made", {"made": self.made, "odd": ["\x00", "\ud83d"]})
 
 
-def test_notes_reach_the_next_generation_through_a_database(dsn: str) -> None:
+def test_notes_reach_next_generation_by_database(dsn: str) -> None:
     """The session is opened again at every turn."""
     compactor, policy = Counting(), Policy(1_000, max_messages=6, min_recent_messages=2)
 

@@ -39,7 +39,7 @@ def test_leases_and_stores_share_one_connection(dsn: str) -> None:
     assert asyncio.run(write()) == [1, 0]
 
 
-def test_lock_of_a_session_is_never_kept(dsn: str) -> None:
+def test_session_lock_is_never_kept(dsn: str) -> None:
     """A writer without a lease closes its connection, which has the lock, so others can write."""
 
     async def write() -> int:
@@ -54,7 +54,7 @@ def test_lock_of_a_session_is_never_kept(dsn: str) -> None:
     assert asyncio.run(write()) == 2
 
 
-def test_lost_lease_is_noticed_on_a_kept_connection(dsn: str) -> None:
+def test_kept_connection_notices_lost_lease(dsn: str) -> None:
     """Who took over may have used the same connection."""
 
     async def write() -> None:

@@ -115,7 +115,7 @@ def test_repeated_appends_are_stored_once(dsn: str, sessions: int) -> None:
 
 
 @pytest.mark.parametrize("writers", [4, pytest.param(16, marks=pytest.mark.long)])
-def test_processes_that_start_at_once_write_their_own_sessions(dsn: str, writers: int) -> None:
+def test_simultaneous_processes_write_their_own_sessions(dsn: str, writers: int) -> None:
     """On an empty database, at the same moment: every session holds its own messages, in order."""
     names = [f"s{number}" for number in range(writers)]
     commands = [[sys.executable, str(WRITER), dsn, name, "50"] for name in names]

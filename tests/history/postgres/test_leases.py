@@ -23,7 +23,7 @@ def _do(dsn: str, statement: str) -> None:
         connection.execute(statement.encode())
 
 
-def test_the_sessions_of_a_server_can_be_leased(dsn: str) -> None:
+def test_server_sessions_can_be_leased(dsn: str) -> None:
     """Whoever looks for LeasedSessions finds them."""
     assert isinstance(PostgresSessions(dsn), LeasedSessions)
 
@@ -57,7 +57,7 @@ def test_who_lost_the_lease_writes_nothing(dsn: str, step: str) -> None:
     asyncio.run(write())
 
 
-def test_a_lease_that_expired_is_lost_even_if_nobody_took_it(dsn: str) -> None:
+def test_expired_lease_is_lost_even_untaken(dsn: str) -> None:
     """It can be neither used nor renewed; a new one has a greater epoch."""
 
     async def write() -> None:
@@ -75,7 +75,7 @@ def test_a_lease_that_expired_is_lost_even_if_nobody_took_it(dsn: str) -> None:
     asyncio.run(write())
 
 
-def test_a_lease_that_is_renewed_goes_on(dsn: str) -> None:
+def test_renewed_lease_goes_on(dsn: str) -> None:
     """The store that was opened with it need not know."""
 
     async def write() -> list[Message]:
@@ -112,7 +112,7 @@ def test_a_released_lease_lets_others_write(dsn: str) -> None:
     asyncio.run(write())
 
 
-def test_an_owner_that_takes_a_lease_again_fences_its_former_self(dsn: str) -> None:
+def test_owner_retaking_lease_fences_former_self(dsn: str) -> None:
     """A worker that was started again need not wait for what it had before."""
 
     async def write() -> None:
@@ -126,7 +126,7 @@ def test_an_owner_that_takes_a_lease_again_fences_its_former_self(dsn: str) -> N
     asyncio.run(write())
 
 
-def test_a_takeover_waits_for_a_write_under_way(dsn: str) -> None:
+def test_takeover_waits_for_ongoing_write(dsn: str) -> None:
     """What was sent under the lease is stored before the next owner looks, or never."""
     sessions = PostgresSessions(dsn)
 
@@ -146,13 +146,13 @@ def test_a_takeover_waits_for_a_write_under_way(dsn: str) -> None:
 @pytest.mark.parametrize(
     ("owner", "seconds"), [("", 1), ("w" * 201, 1), (3, 1), ("w", 0), ("w", True)]
 )
-def test_a_lease_of_nobody_or_for_no_time_is_refused(dsn: str, owner: Any, seconds: Any) -> None:
+def test_lease_needs_owner_and_time(dsn: str, owner: Any, seconds: Any) -> None:
     """Neither is asked of the server."""
     with pytest.raises(ConfigError, match=r"owner|seconds"):
         asyncio.run(PostgresSessions(dsn).acquire("a", owner, seconds))
 
 
-def test_a_lease_of_another_session_is_refused(dsn: str) -> None:
+def test_lease_of_another_session_is_refused(dsn: str) -> None:
     """A session is opened with its own lease."""
     lease = asyncio.run(PostgresSessions(dsn).acquire("a", "w1", 30))
 

@@ -123,7 +123,7 @@ async def _during_a_cut(
 
 
 @pytest.mark.parametrize("cut", ["before", "after", "after, hanging"])
-def test_an_append_over_a_network_that_breaks_is_stored_once(dsn: str, cut: str) -> None:
+def test_broken_network_append_is_stored_once(dsn: str, cut: str) -> None:
     """Lost on the way, or only its answer: the same call finds out, and the caller never knows."""
 
     async def write() -> None:
@@ -137,9 +137,7 @@ def test_an_append_over_a_network_that_breaks_is_stored_once(dsn: str, cut: str)
 
 
 @pytest.mark.parametrize(("cut", "stored"), [("before", 0), ("after", 1), ("after, hanging", 1)])
-def test_an_append_in_doubt_is_said_and_stored_once_when_repeated(
-    dsn: str, cut: str, stored: int
-) -> None:
+def test_repeated_doubtful_append_is_stored_once(dsn: str, cut: str, stored: int) -> None:
     """While the server cannot be asked, the error says so; appended again, it is there once."""
 
     async def write() -> None:
@@ -170,7 +168,7 @@ def test_who_looks_after_a_doubt_knows(dsn: str) -> None:
     asyncio.run(write())
 
 
-def test_who_looks_after_a_doubt_knows_even_while_another_writes(dsn: str) -> None:
+def test_looking_resolves_doubt_despite_another_writer(dsn: str) -> None:
     """The same when the session went to somebody else meanwhile, and came back."""
 
     async def write() -> None:
@@ -185,7 +183,7 @@ def test_who_looks_after_a_doubt_knows_even_while_another_writes(dsn: str) -> No
     asyncio.run(write())
 
 
-def test_who_goes_on_after_a_doubt_finds_it_before_what_follows(dsn: str) -> None:
+def test_doubtful_message_precedes_what_follows(dsn: str) -> None:
     """Another message comes after the one in doubt, which is there or not, and once."""
 
     async def write() -> None:
@@ -199,7 +197,7 @@ def test_who_goes_on_after_a_doubt_finds_it_before_what_follows(dsn: str) -> Non
 
 
 @pytest.mark.parametrize("cut", ["before", "after"])
-def test_a_replace_and_a_restore_in_doubt_take_place_once(dsn: str, cut: str) -> None:
+def test_doubtful_replace_and_restore_happen_once(dsn: str, cut: str) -> None:
     """Repeated after the doubt, neither is stacked on itself."""
 
     async def write() -> None:
@@ -223,7 +221,7 @@ def test_a_replace_and_a_restore_in_doubt_take_place_once(dsn: str, cut: str) ->
 
 
 @pytest.mark.parametrize("cut", ["before", "after"])
-def test_a_replace_in_doubt_ignores_its_tail(dsn: str, cut: str) -> None:
+def test_doubtful_replace_ignores_its_tail(dsn: str, cut: str) -> None:
     """What it kept of the history is no part of what is compared when it is repeated."""
 
     async def write() -> None:
@@ -243,7 +241,7 @@ def test_a_replace_in_doubt_ignores_its_tail(dsn: str, cut: str) -> None:
     asyncio.run(write())
 
 
-def test_an_append_under_way_survives_a_summary(dsn: str) -> None:
+def test_ongoing_append_survives_a_summary(dsn: str) -> None:
     """The append waits for the server when the summary is ready: the view has both."""
 
     async def write() -> None:
@@ -275,7 +273,7 @@ def test_a_replace_in_doubt_hides_nothing(dsn: str) -> None:
     asyncio.run(write())
 
 
-def test_the_first_entry_of_a_session_in_doubt_is_stored_once(dsn: str) -> None:
+def test_first_doubtful_entry_is_stored_once(dsn: str) -> None:
     """The session itself is made with it, whole or not at all."""
 
     async def write(cut: str) -> None:
@@ -291,7 +289,7 @@ def test_the_first_entry_of_a_session_in_doubt_is_stored_once(dsn: str) -> None:
         asyncio.run(write(cut))
 
 
-def test_a_server_that_ends_the_connection_is_no_event(server: Any, dsn: str) -> None:
+def test_server_ending_connections_disturbs_nobody(server: Any, dsn: str) -> None:
     """An administrator who ends every connection disturbs no reader and no writer."""
 
     async def write() -> None:
@@ -307,7 +305,7 @@ def test_a_server_that_ends_the_connection_is_no_event(server: Any, dsn: str) ->
     asyncio.run(write())
 
 
-def test_who_is_ended_in_the_middle_loses_nothing(server: Any, dsn: str) -> None:
+def test_writer_ended_midway_loses_nothing(server: Any, dsn: str) -> None:
     """Ended again and again while appending, the archive is what was appended, in order."""
     messages = [Message("user", f"{number} {'x' * 20_000}") for number in range(100)]
 
@@ -339,7 +337,7 @@ def _end_connections(server: Any, dsn: str) -> None:
         connection.execute(end, [database])
 
 
-def test_who_lost_the_session_to_another_is_told(server: Any, dsn: str) -> None:
+def test_session_lost_to_another_is_told(server: Any, dsn: str) -> None:
     """The lock goes with the connection: whoever took it meanwhile has it."""
 
     async def write() -> None:
@@ -359,7 +357,7 @@ def test_who_lost_the_session_to_another_is_told(server: Any, dsn: str) -> None:
     asyncio.run(write())
 
 
-def test_what_cannot_be_reached_is_not_written(dsn: str) -> None:
+def test_without_connection_nothing_is_written(dsn: str) -> None:
     """Where no connection can be made, nothing was sent, and the error says that."""
 
     async def write() -> None:
@@ -377,7 +375,7 @@ def test_what_cannot_be_reached_is_not_written(dsn: str) -> None:
     asyncio.run(write())
 
 
-def test_a_delete_whose_answer_is_lost_does_not_claim_to_know(dsn: str) -> None:
+def test_unanswered_delete_claims_no_outcome(dsn: str) -> None:
     """It may have been done or not: the error says so, and a look tells."""
 
     async def delete() -> None:

@@ -17,7 +17,7 @@ NAMES = (f"s{number}" for number in itertools.count())
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(steps=MODEL["STEPS"])
-def test_the_store_on_a_server_agrees_with_the_naive_archive(dsn: str, steps: list[Any]) -> None:
+def test_server_store_agrees_with_naive_archive(dsn: str, steps: list[Any]) -> None:
     """After any sequence of steps, reopened anywhere, it gives what a replay gives."""
     name = next(NAMES)
 

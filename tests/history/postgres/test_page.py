@@ -7,7 +7,7 @@ ROOT = Path(__file__).parents[3]
 PAGE = "docs/how-to/keep-sessions-in-postgres.md"
 
 
-def test_the_page_runs_as_it_is_printed(dsn: str) -> None:
+def test_page_runs_as_printed(dsn: str) -> None:
     """Every snippet of the how-to does what it says, on a real server."""
     command = [sys.executable, "-m", "pytest", PAGE, "-p", "no:cacheprovider", "-o", "addopts="]
 

@@ -32,7 +32,7 @@ def pooler(dsn: str) -> Iterator[str]:
         yield address
 
 
-def test_the_store_keeps_its_promises_behind_a_pooler(pooler: str) -> None:
+def test_store_keeps_promises_behind_pooler(pooler: str) -> None:
     """All that a store promises, with each transaction on another connection."""
     names = (f"s{number}" for number in itertools.count())
 
@@ -42,7 +42,7 @@ def test_the_store_keeps_its_promises_behind_a_pooler(pooler: str) -> None:
     )
 
 
-def test_nothing_is_left_on_the_connections_of_a_pooler(dsn: str, pooler: str) -> None:
+def test_nothing_stays_on_pooled_connections(dsn: str, pooler: str) -> None:
     """No lock, and no setting that the next client would get."""
 
     async def write() -> None:
@@ -60,7 +60,7 @@ def test_nothing_is_left_on_the_connections_of_a_pooler(dsn: str, pooler: str) -
         assert connection.execute(LEFT_BEHIND.encode()).fetchone() == (0,)
 
 
-def test_one_writer_at_a_time_behind_a_pooler(pooler: str) -> None:
+def test_one_writer_at_once_behind_pooler(pooler: str) -> None:
     """A second one is refused until the first has closed, and so is a delete."""
 
     async def write() -> None:
@@ -79,7 +79,7 @@ def test_one_writer_at_a_time_behind_a_pooler(pooler: str) -> None:
     asyncio.run(write())
 
 
-def test_a_session_is_exported_and_imported_behind_a_pooler(pooler: str) -> None:
+def test_pooler_allows_export_and_import(pooler: str) -> None:
     """An export is one transaction, and so is an import."""
 
     async def move() -> list[Message]:
@@ -93,7 +93,7 @@ def test_a_session_is_exported_and_imported_behind_a_pooler(pooler: str) -> None
     assert asyncio.run(move()) == [HELLO]
 
 
-def test_many_who_start_at_once_make_the_tables_once_behind_a_pooler(pooler: str) -> None:
+def test_many_pooled_starters_make_tables_once(pooler: str) -> None:
     """The migration is locked within its transaction."""
 
     async def start() -> int:
@@ -105,7 +105,7 @@ def test_many_who_start_at_once_make_the_tables_once_behind_a_pooler(pooler: str
     assert asyncio.run(start()) == 6
 
 
-def test_a_writer_that_was_idle_for_long_finds_its_session_again(dsn: str) -> None:
+def test_long_idle_writer_resumes_its_session(dsn: str) -> None:
     """Its lease has expired and nobody took it: it takes a new one and goes on."""
 
     async def write() -> Any:
@@ -120,7 +120,7 @@ def test_a_writer_that_was_idle_for_long_finds_its_session_again(dsn: str) -> No
 
 
 @pytest.mark.parametrize("cut", ["before", "after"])
-def test_an_append_in_doubt_is_stored_once_under_a_lease(dsn: str, cut: str) -> None:
+def test_leased_doubtful_append_is_stored_once(dsn: str, cut: str) -> None:
     """A new epoch settles what a lost connection had sent: appended again, it is there once."""
 
     async def write() -> None:

@@ -44,7 +44,7 @@ def _do(dsn: str, statement: str) -> None:
         connection.execute(statement.encode())
 
 
-def test_a_session_that_nobody_wrote_is_empty_and_makes_nothing(dsn: str) -> None:
+def test_unwritten_session_is_empty_and_traceless(dsn: str) -> None:
     """Loading, reading all, listing and closing leave no trace in the database."""
 
     async def look() -> None:
@@ -61,7 +61,7 @@ def test_a_session_that_nobody_wrote_is_empty_and_makes_nothing(dsn: str) -> Non
     assert _ask(dsn, "SELECT to_regnamespace('agentic')") == [(None,)]
 
 
-def test_an_entry_is_a_row_with_the_line_of_a_session_file(dsn: str) -> None:
+def test_entry_row_holds_its_file_line(dsn: str) -> None:
     """What a database administrator sees is what a file would hold, without the newline."""
 
     async def write() -> None:
@@ -128,7 +128,7 @@ def test_a_reader_while_a_writer_writes(dsn: str) -> None:
     asyncio.run(write())
 
 
-def test_a_reader_that_nobody_closes_holds_no_connection(dsn: str) -> None:
+def test_unclosed_reader_holds_no_connection(dsn: str) -> None:
     """A store that was only asked, outside of `async with`, has let go of the server."""
     asyncio.run(_append_and_close(PostgresStore(dsn), HELLO))
     store = PostgresStore(dsn)
@@ -138,7 +138,7 @@ def test_a_reader_that_nobody_closes_holds_no_connection(dsn: str) -> None:
     assert store._link._connection is None
 
 
-def test_a_view_that_is_out_of_date_replaces_nothing(dsn: str) -> None:
+def test_outdated_view_replaces_nothing(dsn: str) -> None:
     """What somebody else wrote since this store loaded is not hidden: load again, then replace."""
 
     async def write() -> None:
@@ -155,7 +155,7 @@ def test_a_view_that_is_out_of_date_replaces_nothing(dsn: str) -> None:
     asyncio.run(write())
 
 
-def test_who_writes_past_the_lock_is_noticed(dsn: str) -> None:
+def test_write_past_lock_is_noticed(dsn: str) -> None:
     """The sequence number is the second line of defence: nothing is interleaved or overwritten."""
     past = (
         "INSERT INTO agentic.entries (session, seq, view, standing, messages, summarized, kind,"
@@ -175,7 +175,7 @@ def test_who_writes_past_the_lock_is_noticed(dsn: str) -> None:
     asyncio.run(write())
 
 
-def test_a_session_that_is_removed_past_the_lock_is_noticed(dsn: str) -> None:
+def test_session_removed_past_lock_is_noticed(dsn: str) -> None:
     """An administrator who deletes its row has the next step refused, and the one after begins."""
 
     async def write() -> None:
@@ -191,9 +191,7 @@ def test_a_session_that_is_removed_past_the_lock_is_noticed(dsn: str) -> None:
     asyncio.run(write())
 
 
-def test_what_is_larger_than_a_row_may_be_is_not_written(
-    dsn: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_oversized_row_is_not_written(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The error says so, where the server would end the connection without a word."""
     monkeypatch.setattr(_rows, "_LIMIT_BYTES", 1_000)
     large = "x" * 1_001
@@ -209,7 +207,7 @@ def test_what_is_larger_than_a_row_may_be_is_not_written(
     asyncio.run(write())
 
 
-def test_a_session_is_not_deleted_while_somebody_writes_it(dsn: str) -> None:
+def test_session_being_written_is_not_deleted(dsn: str) -> None:
     """The delete is refused; once the writer is done, everything goes."""
 
     async def delete() -> None:
@@ -227,7 +225,7 @@ def test_a_session_is_not_deleted_while_somebody_writes_it(dsn: str) -> None:
         assert _ask(dsn, counted + table) == [(0,)]
 
 
-def test_a_session_that_was_deleted_is_begun_anew(dsn: str) -> None:
+def test_deleted_session_is_begun_anew(dsn: str) -> None:
     """A store that was closed meanwhile writes to the new session, and to nothing else."""
 
     async def write() -> None:
@@ -304,7 +302,7 @@ def test_a_cancelled_append_is_whole(dsn: str, milliseconds: float) -> None:
     asyncio.run(write())
 
 
-def test_what_is_said_again_after_a_cancellation_is_said_twice(dsn: str) -> None:
+def test_repetition_after_cancellation_is_stored_twice(dsn: str) -> None:
     """A cancelled append is not in doubt: nobody was told to repeat it."""
 
     async def write() -> None:
@@ -323,7 +321,7 @@ def test_what_is_said_again_after_a_cancellation_is_said_twice(dsn: str) -> None
     asyncio.run(write())
 
 
-def test_appends_at_once_keep_the_order_of_their_start(dsn: str) -> None:
+def test_simultaneous_appends_keep_their_starting_order(dsn: str) -> None:
     """Tasks that append to one store do not overtake one another, and a reader waits its turn."""
     messages = [Message("user", str(number)) for number in range(20)]
 
@@ -335,7 +333,7 @@ def test_appends_at_once_keep_the_order_of_their_start(dsn: str) -> None:
     assert asyncio.run(write()) == messages
 
 
-def test_a_store_serves_one_event_loop_after_another(dsn: str) -> None:
+def test_store_serves_successive_event_loops(dsn: str) -> None:
     """A script that calls asyncio.run for every request keeps its store and its lock."""
     store = PostgresStore(dsn)
 
@@ -351,7 +349,7 @@ def test_a_store_serves_one_event_loop_after_another(dsn: str) -> None:
     asyncio.run(store.aclose())
 
 
-def test_a_store_that_is_left_open_gives_its_lock_back_when_it_goes(dsn: str) -> None:
+def test_forgotten_store_releases_its_lock(dsn: str) -> None:
     """Forgetting to close costs a ResourceWarning, not the session."""
     store = PostgresStore(dsn)
     asyncio.run(store.append(HELLO))
@@ -377,7 +375,7 @@ def test_fsync_is_the_commit_that_waits(dsn: str, setting: str, *, fsync: bool) 
     assert asyncio.run(ask()) == (setting,)
 
 
-def test_what_the_server_refuses_is_not_written(dsn: str) -> None:
+def test_server_refusal_writes_nothing(dsn: str) -> None:
     """The error says why and what to do, the session is as it was, and the store goes on."""
 
     async def write() -> None:
@@ -407,7 +405,7 @@ BAD_DSNS = [
 
 
 @pytest.mark.parametrize("given", BAD_DSNS)
-def test_what_is_no_connection_string_is_refused_and_not_shown(given: Any) -> None:
+def test_refused_connection_string_is_not_shown(given: Any) -> None:
     """It may hold a password: the error says what one looks like, and shows nothing of it."""
     for make in (PostgresStore, PostgresSessions):
         with pytest.raises(ConfigError, match="a connection string") as caught:
@@ -417,7 +415,7 @@ def test_what_is_no_connection_string_is_refused_and_not_shown(given: Any) -> No
 
 
 @pytest.mark.parametrize("given", ["", "../up", "a b", 3])
-def test_what_is_no_session_id_is_refused(dsn: str, given: Any) -> None:
+def test_invalid_session_id_is_refused(dsn: str, given: Any) -> None:
     """A store refuses it as a place of sessions does."""
     with pytest.raises(ConfigError, match="session_id"):
         PostgresStore(dsn, given)
@@ -434,7 +432,7 @@ def test_what_is_no_session_id_is_refused(dsn: str, given: Any) -> None:
         ({"sslmode": "require"}, "does not support SSL"),
     ],
 )
-def test_a_server_that_cannot_be_used_is_one_clear_sentence(
+def test_unusable_server_is_one_clear_sentence(
     server: Any, changes: dict[str, Any], remedy: str
 ) -> None:
     """Wrong address, user, password, database: what the server says, what to do, no password."""
@@ -453,7 +451,7 @@ def test_a_server_that_cannot_be_used_is_one_clear_sentence(
         assert password not in repr(PostgresStore(dsn)) + repr(PostgresSessions(dsn))
 
 
-def test_without_the_driver_the_error_says_how_to_install_it() -> None:
+def test_missing_driver_error_names_the_remedy() -> None:
     """Only who asks for the address needs the extra."""
     script = "import sys; sys.modules['psycopg'] = None; from agentic import history\n"
     script += "from agentic.history import postgres"
@@ -467,7 +465,7 @@ def test_without_the_driver_the_error_says_how_to_install_it() -> None:
 
 
 @pytest.mark.parametrize("dsn", ["postgresql://a\x00b/x", "host=\x00", "dbname=lone\ud83d"])
-def test_an_address_that_is_no_text_is_refused(dsn: str) -> None:
+def test_non_text_address_is_refused(dsn: str) -> None:
     """A NUL or a lone surrogate is a mistake of the call, and told at once."""
     for kind in (PostgresStore, PostgresSessions):
         with pytest.raises(ConfigError, match="dsn"):
@@ -475,7 +473,7 @@ def test_an_address_that_is_no_text_is_refused(dsn: str) -> None:
 
 
 @pytest.mark.parametrize("when", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"])
-def test_times_at_the_ends_of_time_are_listed(dsn: str, when: str) -> None:
+def test_times_at_the_extremes_are_listed(dsn: str, when: str) -> None:
     """A message may be of the year 1 or 9999, in any time zone: import and list go on."""
     message = f'{{"v":1,"role":"user","timestamp":"{when}"}}'
     line = f'{{"v":1,"type":"message","message":{message}}}\n'.encode()

@@ -30,7 +30,7 @@ def _has(path: Path, wanted: bytes) -> bool:
         return False
 
 
-def test_no_byte_of_a_secret_is_left_in_the_tables(server: Any, dsn: str) -> None:
+def test_tables_keep_no_byte_of_secret(server: Any, dsn: str) -> None:
     """Neither in rows, former or present, nor in what the planner sampled of them."""
     place = PostgresSessions(dsn)
 
@@ -57,7 +57,7 @@ def test_no_byte_of_a_secret_is_left_in_the_tables(server: Any, dsn: str) -> Non
     assert _leaks(server, dsn) == []
 
 
-def test_a_session_that_is_being_written_is_not_redacted(dsn: str) -> None:
+def test_session_being_written_is_not_redacted(dsn: str) -> None:
     """A writer who knows the secret would write it again."""
     place = PostgresSessions(dsn)
 
@@ -70,7 +70,7 @@ def test_a_session_that_is_being_written_is_not_redacted(dsn: str) -> None:
     asyncio.run(write())
 
 
-def test_what_another_store_loaded_before_is_outdated(dsn: str) -> None:
+def test_another_stores_load_becomes_outdated(dsn: str) -> None:
     """It still says what was removed, and a replace would write it again."""
     place = PostgresSessions(dsn)
 

@@ -25,7 +25,7 @@ def _do(dsn: str, statement: str) -> None:
         connection.execute(statement.encode())
 
 
-def test_sixteen_who_start_at_once_make_the_tables_once(dsn: str) -> None:
+def test_sixteen_starters_make_tables_once(dsn: str) -> None:
     """Each finds an empty database, and none of them fails."""
 
     async def start() -> int:
@@ -35,7 +35,7 @@ def test_sixteen_who_start_at_once_make_the_tables_once(dsn: str) -> None:
     assert asyncio.run(start()) == 16
 
 
-def test_tables_of_a_newer_version_are_left_alone(dsn: str) -> None:
+def test_newer_tables_are_left_alone(dsn: str) -> None:
     """What this version does not know it neither reads nor writes, and it says so."""
     asyncio.run(_append(dsn, "main"))
     _do(dsn, "UPDATE agentic.version SET version = 99")
@@ -50,9 +50,7 @@ def test_tables_of_a_newer_version_are_left_alone(dsn: str) -> None:
             asyncio.run(step)
 
 
-def test_tables_of_an_older_version_are_brought_up_to_date(
-    dsn: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tables_of_older_version_are_migrated(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next version's migration is carried out once, by a reader too, and nothing is lost."""
     asyncio.run(_append(dsn, "main"))
     add = "ALTER TABLE agentic.sessions ADD COLUMN colour text"
@@ -84,7 +82,7 @@ def _make_role(server: Any, dsn: str) -> tuple[str, str]:
     return role, str(server.dsn(database, user=role, password="secret-of-the-role"))  # noqa: S106
 
 
-def test_a_user_without_rights_is_told_which_to_ask_for(server: Any, dsn: str) -> None:
+def test_missing_rights_are_named_to_user(server: Any, dsn: str) -> None:
     """Nobody but the owner of the database may make the schema; the error says how."""
     role, theirs = _make_role(server, dsn)
     with pytest.raises(HistoryNotWritten, match="ask its owner for CREATE SCHEMA agentic"):
@@ -96,7 +94,7 @@ def test_a_user_without_rights_is_told_which_to_ask_for(server: Any, dsn: str) -
     assert asyncio.run(PostgresStore(theirs).load()) == [HELLO]
 
 
-def test_a_reader_without_rights_reads_what_is_older(server: Any, dsn: str) -> None:
+def test_reader_without_rights_reads_older_tables(server: Any, dsn: str) -> None:
     """Who may only read cannot migrate the tables, and need not wait for somebody who can."""
     role, theirs = _make_role(server, dsn)
     _do(dsn, (COMPAT / "v1" / "postgres.sql").read_text())

@@ -44,7 +44,7 @@ def binaries(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.usefixtures("server", "binaries")  # the first skips where there is none
-def test_tests_that_are_killed_leave_no_server() -> None:
+def test_killed_tests_leave_no_server() -> None:
     """The server ends and its folder goes when whoever started it is no more."""
     command = [sys.executable, "-c", LEAVE_BEHIND, str(SERVER)]
 
@@ -73,9 +73,7 @@ def test_without_binaries_there_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.usefixtures("server")
 @AS_ROOT
 @OF_THE_PACKAGE
-def test_where_root_may_not_enter_the_binaries_are_copied(
-    hidden: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_inaccessible_binaries_are_copied(hidden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A checkout that only root can read is no obstacle: the server runs from a copy."""
     monkeypatch.setenv("POSTGRES_BIN", str(hidden))
 

@@ -51,7 +51,7 @@ async def _cancel(task: "asyncio.Task[object]") -> float:
     return time.monotonic() - started
 
 
-def test_a_stalled_server_does_not_stop_a_cancellation(dsn: str) -> None:
+def test_stalled_server_does_not_stop_cancellation(dsn: str) -> None:
     """An append gives up some seconds after it is cancelled, and the store goes on afterwards."""
 
     async def write() -> None:
@@ -65,7 +65,7 @@ def test_a_stalled_server_does_not_stop_a_cancellation(dsn: str) -> None:
     asyncio.run(write())
 
 
-def test_a_run_on_a_stalled_server_can_be_cancelled(dsn: str) -> None:
+def test_run_on_stalled_server_is_cancellable(dsn: str) -> None:
     """Though a runner finishes what it stores, it waits for no server that is silent."""
 
     async def run() -> None:
@@ -78,7 +78,7 @@ def test_a_run_on_a_stalled_server_can_be_cancelled(dsn: str) -> None:
     asyncio.run(run())
 
 
-def test_a_place_on_a_stalled_server_can_be_left(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stalled_servers_place_can_be_left(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A rename or a delete that cannot be finished is not waited for without end."""
     monkeypatch.setattr("agentic.history.postgres._sessions._GRACE_SECONDS", 0.5)
     place = PostgresSessions(dsn)
@@ -95,7 +95,7 @@ def test_a_place_on_a_stalled_server_can_be_left(dsn: str, monkeypatch: pytest.M
     asyncio.run(delete())
 
 
-def test_silence_is_not_waited_for_without_end(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_silence_is_an_error(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """After some time it is an error like a lost connection; written again, it is stored once."""
     monkeypatch.setattr("agentic.history.postgres._server.ANSWER_SECONDS", 1.0)
     monkeypatch.setattr("agentic.history.postgres._database._END_SECONDS", 0.5)
@@ -111,7 +111,7 @@ def test_silence_is_not_waited_for_without_end(dsn: str, monkeypatch: pytest.Mon
     asyncio.run(write())
 
 
-def test_a_statement_that_waits_for_others_ends(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_statement_waiting_for_others_ends(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server itself gives up, unless the connection string says how long it may take."""
     monkeypatch.setattr("agentic.history.postgres._server.STATEMENT_SECONDS", 1.0)
 
@@ -129,7 +129,7 @@ def test_a_statement_that_waits_for_others_ends(dsn: str, monkeypatch: pytest.Mo
     asyncio.run(write())
 
 
-def test_a_statement_timeout_of_the_dsn_stands(dsn: str) -> None:
+def test_dsns_statement_timeout_stands(dsn: str) -> None:
     """Whoever set one knows why."""
 
     async def ask() -> object:

@@ -8,7 +8,7 @@ from agentic.history.postgres import PostgresSessions
 from agentic.messages import Message
 
 
-def test_a_kind_that_is_not_known_is_missed_by_no_reader(dsn: str) -> None:
+def test_no_reader_misses_unknown_kinds(dsn: str) -> None:
     """A row of a later kind is in no view that is read, and yet `full()` does not leave it out."""
     place = PostgresSessions(dsn)
 

@@ -141,7 +141,7 @@ def test_forty_turns_cost_a_fifth() -> None:
     assert sum(each.input for each in cached.used) == sum(each.input for each in without.used)
 
 
-def test_a_turn_of_many_calls_finds_the_cache() -> None:
+def test_turn_with_many_calls_hits_cache() -> None:
     """Though its blocks are more than the 20 that are searched before a mark."""
     api = _run([1, 1, 15, 15, 1])
 
@@ -178,7 +178,7 @@ HISTORY = [
 ]
 
 
-def test_tools_system_and_newest_messages_are_marked() -> None:
+def test_tools_system_and_newest_are_marked() -> None:
     """Four marks, the last two on messages of the user's."""
     body = _body(_asked(*HISTORY))
 
@@ -193,7 +193,7 @@ def test_one_argument_turns_the_marks_off() -> None:
     assert "cache_control" not in json.dumps(_body(_asked(*HISTORY), prompt_cache=False))
 
 
-def test_a_summary_is_not_in_the_marked_system_prompt() -> None:
+def test_summary_stays_outside_marked_system_prompt() -> None:
     """What stands before it is still in the cache after the next compaction."""
     summary = Message("system", "Done so far.", summary=ContextSummary("Done so far.", 9))
 
@@ -210,14 +210,14 @@ def test_a_summary_is_not_in_the_marked_system_prompt() -> None:
         {"tools": [{"name": "web", "type": "web_search_20250305", "cache_control": MARK}]},
     ],
 )
-def test_marks_of_the_callers_own_are_the_only_ones(options: dict[str, Any]) -> None:
+def test_callers_marks_are_the_only_ones(options: dict[str, Any]) -> None:
     """Who sets one decides on all of them."""
     body = _body(_asked(*HISTORY), options=options)
 
     assert json.dumps(body).count("cache_control") == 1
 
 
-def test_a_mark_on_a_decoded_message_is_the_only_one() -> None:
+def test_decoded_mark_is_the_only_one() -> None:
     """It goes back byte for byte, as does everything around it."""
     said = [{"type": "text", "text": "One?", "cache_control": MARK}]
     wire = [{"role": "user", "content": said}]
@@ -226,7 +226,7 @@ def test_a_mark_on_a_decoded_message_is_the_only_one() -> None:
 
 
 @pytest.mark.parametrize("content", ["Go on.", [{"type": "text", "text": "Go on."}]])
-def test_marks_leave_the_history_as_it_was(content: Any) -> None:
+def test_marks_leave_the_history_unchanged(content: Any) -> None:
     """They are in the request's copy only."""
     wire = [{"role": "user", "content": content}]
     history = anthropic.decode(wire)

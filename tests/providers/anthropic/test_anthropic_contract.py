@@ -23,7 +23,7 @@ RATE_LIMIT = {
 
 
 @pytest.mark.corpus
-def test_the_adapter_keeps_its_promises_on_recorded_traffic(
+def test_adapter_keeps_promises_on_recordings(
     recorded: list[dict[str, Any]], replies: list[tuple[dict[str, Any], list[Any]]]
 ) -> None:
     """Requests, replies and streams, each read, sent back, edited, and with one thing wrong."""

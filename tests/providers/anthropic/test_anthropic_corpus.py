@@ -12,7 +12,7 @@ from agentic.usage import unknown_words_raise
 pytestmark = pytest.mark.corpus
 
 
-def test_every_request_goes_back_byte_for_byte(recorded: list[dict[str, Any]]) -> None:
+def test_requests_go_back_byte_for_byte(recorded: list[dict[str, Any]]) -> None:
     """Messages and system prompt come out of the encoder as they went into the decoder."""
     assert len(recorded) >= 56
     for row in recorded:
@@ -25,7 +25,7 @@ def test_every_request_goes_back_byte_for_byte(recorded: list[dict[str, Any]]) -
         assert json.dumps(again) == json.dumps(request["messages"])
 
 
-def test_no_request_that_was_served_is_found_wrong(recorded: list[dict[str, Any]]) -> None:
+def test_served_requests_are_not_found_wrong(recorded: list[dict[str, Any]]) -> None:
     """The validator knows no rule that the API does not."""
     served = [row["request"] for row in recorded if row["status"] == 200]
 
@@ -64,7 +64,7 @@ def test_every_stream_is_put_together(replies: list[tuple[dict[str, Any], list[A
         assert all(call.parse() is not None for call in decision.tool_calls)
 
 
-def test_every_streamed_usage_is_the_last_report(
+def test_streamed_usage_is_last_report(
     replies: list[tuple[dict[str, Any], list[Any]]],
 ) -> None:
     """Where the report has the input at all."""

@@ -190,7 +190,7 @@ def decide(server: Server, *tools: ToolDefinition, **settings: Any) -> Decision:
     return asyncio.run(main())
 
 
-def test_a_run_with_two_rounds_of_parallel_calls() -> None:
+def test_run_with_two_parallel_rounds() -> None:
     """Results go back together, and the reply goes back with its thinking as it came."""
     first = [THINKING, text("I look."), call("toolu_1"), call("toolu_2")]
     server = Server(
@@ -210,7 +210,7 @@ def test_a_run_with_two_rounds_of_parallel_calls() -> None:
     assert recorder.names.count("message_update") == 4
 
 
-def test_an_overflow_is_recovered_by_a_compaction() -> None:
+def test_overflow_is_recovered_by_compaction() -> None:
     """In the provider's words; the second request is smaller, and the summary is its `system`."""
     too_long = "prompt is too long: 208310 tokens > 200000 maximum"
     server = Server(refusal(400, "invalid_request_error", too_long), reply(text("Done.")))
@@ -232,7 +232,7 @@ def test_an_overflow_is_recovered_by_a_compaction() -> None:
     assert "[Context Summary" in server.bodies[1]["system"][0]["text"]
 
 
-def test_an_overflow_without_a_budget_is_told() -> None:
+def test_overflow_without_budget_is_told() -> None:
     """With the sizes that the provider names."""
     too_long = "prompt is too long: 208310 tokens > 200000 maximum"
 
@@ -253,7 +253,7 @@ def test_a_rate_limit_is_no_overflow() -> None:
 
 
 @pytest.mark.parametrize("upto", [4, 6])
-def test_a_connection_that_drops_within_a_reply(upto: int) -> None:
+def test_connection_drops_within_a_reply(upto: int) -> None:
     """What had arrived is in the error, and nothing half is stored."""
     events = events_of(reply(text("Hello."), call("toolu_1"), word="tool_use"))
     store = MemoryStore()
@@ -307,7 +307,7 @@ def test_an_overflow_that_opens_a_stream() -> None:
     assert (overflow.value.model, overflow.value.sent) == ("claude-x", 210)
 
 
-def test_a_cancelled_run_leaves_the_session_whole() -> None:
+def test_cancelled_run_leaves_session_whole() -> None:
     """The server never ends its reply."""
     store = MemoryStore()
     begun = asyncio.Event()
@@ -416,7 +416,7 @@ def test_max_tokens_may_be_told() -> None:
     assert server.bodies[0]["stop_sequences"] == ["x"]
 
 
-def test_tools_of_the_provider_stand_beside_ours() -> None:
+def test_provider_tools_stand_beside_ours() -> None:
     """A name that the API refuses is rewritten, and comes back as it was."""
     web_search = {"type": "web_search_20250305", "name": "web_search"}
     server = Server(reply(call("toolu_1"), word="tool_use"))
@@ -467,7 +467,7 @@ def test_tokens_are_counted_by_the_provider() -> None:
     assert sorted(server.bodies[0]) == ["messages", "model", "system", "tool_choice", "tools"]
 
 
-def test_the_decider_keeps_the_promises_of_every_decider() -> None:
+def test_it_keeps_a_deciders_promises() -> None:
     """Whatever the history, it answers; cancelled, it stops."""
     checked: list[bool] = []
 
@@ -489,7 +489,7 @@ def test_the_decider_keeps_the_promises_of_every_decider() -> None:
     assert any(checked)
 
 
-def test_a_result_of_a_tool_reaches_the_model() -> None:
+def test_tool_result_reaches_the_model() -> None:
     """A failure is marked as one."""
     server = Server(reply(call("toolu_1"), word="tool_use"), reply(text("Oh.")))
 

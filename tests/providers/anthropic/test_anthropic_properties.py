@@ -43,7 +43,7 @@ JUNK: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(junk=JUNK)
-def test_nothing_that_comes_is_a_reason_to_raise(junk: Any) -> None:
+def test_nothing_incoming_makes_it_raise(junk: Any) -> None:
     """Junk is read as far as it goes; a list of objects goes back as it was."""
     anthropic.decode_response(junk)
     anthropic.usage(junk)
@@ -56,7 +56,7 @@ def test_nothing_that_comes_is_a_reason_to_raise(junk: Any) -> None:
 
 
 @given(events=st.lists(JUNK, min_size=1, max_size=6))
-def test_no_event_of_a_stream_is_a_reason_to_raise(events: list[Any]) -> None:
+def test_no_stream_event_makes_it_raise(events: list[Any]) -> None:
     """Each is tried in the place of every kind of event."""
     kinds = ["message_start", "content_block_start", "content_block_delta", "content_block_stop"]
     streamed = anthropic.StreamedResponse()
@@ -71,7 +71,7 @@ def test_no_event_of_a_stream_is_a_reason_to_raise(events: list[Any]) -> None:
 
 
 @given(messages=conversations(damaged=False))
-def test_no_words_are_lost_on_the_way(messages: list[Message]) -> None:
+def test_no_words_are_lost_underway(messages: list[Message]) -> None:
     """Whatever is sent anew, every text and every call's id that says something is in it."""
     sent = json.dumps(anthropic.encode_request(messages), ensure_ascii=False)
 

@@ -42,7 +42,7 @@ def test_a_reply_is_a_decision() -> None:
     assert (decision.stop_reason, decision.stop_word) == (StopReason.TOOL, "tool_use")
 
 
-def test_a_reply_goes_back_as_it_came(as_message: Callable[[Decision], Message]) -> None:
+def test_reply_goes_back_as_received(as_message: Callable[[Decision], Message]) -> None:
     """Signatures, unknown blocks and all."""
     content = [THINKING, {"type": "of_next_year", "x": 1}, TEXT, CALL]
 
@@ -54,7 +54,7 @@ def test_a_reply_goes_back_as_it_came(as_message: Callable[[Decision], Message])
 @pytest.mark.parametrize(
     "content", [[], [{"type": "text", "text": ""}], [{"type": "text", "text": "\n"}]]
 )
-def test_a_reply_that_says_nothing_is_not_sent_back(
+def test_empty_reply_is_not_sent_back(
     content: list[Any], as_message: Callable[[Decision], Message]
 ) -> None:
     """The API gives it, and refuses it in the next request."""
@@ -70,7 +70,7 @@ def test_a_reply_that_says_nothing_is_not_sent_back(
     assert anthropic.validate(request) == []
 
 
-def test_tools_that_were_renamed_get_their_names_back() -> None:
+def test_renamed_tools_get_names_back() -> None:
     """And the reply still goes back as it came."""
     (tool,) = anthropic.encode_tools([ToolDefinition("fs.read")])
     called = {**CALL, "name": tool["name"]}
@@ -95,13 +95,13 @@ def test_tools_that_were_renamed_get_their_names_back() -> None:
         (None, StopReason.STOP),
     ],
 )
-def test_every_word_of_the_provider_is_known(word: str | None, reason: StopReason) -> None:
+def test_every_provider_word_is_known(word: str | None, reason: StopReason) -> None:
     """The table is the whole vocabulary of the documentation."""
     with unknown_words_raise():
         assert anthropic.stop_reason(_response(TEXT, stop_reason=word)) is reason
 
 
-def test_calls_are_waited_for_unless_the_reply_was_cut_off() -> None:
+def test_calls_are_awaited_unless_cut_off() -> None:
     """A server that says end_turn beside a call waits for it all the same."""
     assert anthropic.stop_reason(_response(CALL)) is StopReason.TOOL
     assert anthropic.stop_reason(_response(CALL, stop_reason="max_tokens")) is StopReason.MAX_TOKENS
@@ -137,7 +137,7 @@ def test_calls_are_waited_for_unless_the_reply_was_cut_off() -> None:
         ([], Usage()),
     ],
 )
-def test_usage_counts_what_was_cached_within_the_input(told: Any, expected: Usage) -> None:
+def test_cached_tokens_count_as_input(told: Any, expected: Usage) -> None:
     """Null, missing, odd and unknown fields are no reason to raise."""
     assert anthropic.usage({"usage": told}) == expected
 

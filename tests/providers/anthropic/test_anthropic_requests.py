@@ -5,7 +5,7 @@ from agentic.providers import anthropic
 from agentic.tools import ToolDefinition
 
 
-def test_the_summary_is_a_block_of_the_system_prompt() -> None:
+def test_summary_is_a_system_prompt_block() -> None:
     """It stands after the leading system messages."""
     summary = ContextSummary("The build is red.", 4).to_message()
     messages = [Message("system", "Be kind."), summary, Message("user", "Why?")]
@@ -20,7 +20,7 @@ def test_the_summary_is_a_block_of_the_system_prompt() -> None:
     ]
 
 
-def test_one_part_of_a_system_prompt_is_a_text() -> None:
+def test_single_system_part_is_a_text() -> None:
     """Blank ones do not count."""
     messages = [Message("system", " \n"), Message("user", "Why?")]
 

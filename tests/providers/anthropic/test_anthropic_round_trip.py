@@ -76,7 +76,7 @@ ADDITION = {"role": "system", "content": [{"type": "tool_addition", "tool": {"na
         [ASK, {"role": "assistant", "content": [{"type": "text", "text": "\n\n"}, CALL]}],
     ],
 )
-def test_what_came_from_the_wire_goes_back_as_it_came(wire: list[Any]) -> None:
+def test_wire_messages_return_as_they_came(wire: list[Any]) -> None:
     """Strings, lists, marks of the cache, unknown blocks and fields, and the order of keys."""
     request = {"system": "Be brief.", "messages": wire}
 
@@ -96,7 +96,7 @@ def test_what_came_from_the_wire_goes_back_as_it_came(wire: list[Any]) -> None:
         [{"type": "text", "text": "Be brief."}, {"text": "Be kind.", "type": "text"}],
     ],
 )
-def test_the_system_prompt_goes_back_as_it_came(system: Any) -> None:
+def test_system_prompt_goes_back_unchanged(system: Any) -> None:
     """A text stays a text, and a list of one block a list."""
     request = {"system": system, "messages": [ASK]}
 
@@ -105,7 +105,7 @@ def test_the_system_prompt_goes_back_as_it_came(system: Any) -> None:
     assert json.dumps(encoded) == json.dumps(request)
 
 
-def test_a_user_message_that_answers_calls_is_two_of_ours() -> None:
+def test_answering_user_message_becomes_two_messages() -> None:
     """The results with their tools' names, then the words."""
     _, reply, results, words = anthropic.decode([ASK, *ROUND])
 
@@ -148,7 +148,7 @@ def test_an_edited_message_goes_out_edited() -> None:
     assert sent[:2] == [ASK, ROUND[0]]
 
 
-def test_an_edited_reply_goes_out_without_its_thinking() -> None:
+def test_edited_reply_loses_its_thinking() -> None:
     """Its signature is for what the model said, not for what it did not."""
     ask, reply, *_ = anthropic.decode([ASK, *ROUND])
     edited = reply.replace(content="I look.", tool_calls=reply.tool_calls[:1])
@@ -168,7 +168,7 @@ def test_half_a_message_is_a_message() -> None:
     assert anthropic.validate({"messages": sent}) == []
 
 
-def test_items_of_another_provider_are_not_sent() -> None:
+def test_other_providers_items_are_not_sent() -> None:
     """Neither its payload nor its reasoning."""
     foreign = Message(
         "assistant",
@@ -183,7 +183,7 @@ def test_items_of_another_provider_are_not_sent() -> None:
     }
 
 
-def test_results_of_one_turn_share_one_message() -> None:
+def test_one_turns_results_share_a_message() -> None:
     """They come first in it, whatever stood between them."""
     messages = [
         Message("user", "Read both."),
@@ -200,7 +200,7 @@ def test_results_of_one_turn_share_one_message() -> None:
     ]
 
 
-def test_ids_and_names_of_other_characters_are_rewritten_alike() -> None:
+def test_ids_and_names_are_rewritten_alike() -> None:
     """Two that look alike afterwards stay two, and one that comes twice gets a second name."""
     calls = [ToolCall(call_id, "fs.read", "{oops") for call_id in ("a:0", "a.0", "a_0", "a_0", "")]
     results = [ToolResult(call.id, call.name, "x") for call in calls]
@@ -216,7 +216,7 @@ def test_ids_and_names_of_other_characters_are_rewritten_alike() -> None:
     assert reply["content"][0]["name"].startswith("fs_read_")
 
 
-def test_an_id_that_came_from_the_wire_keeps_its_name() -> None:
+def test_wire_id_keeps_its_name() -> None:
     """The call that was written anew takes another one."""
     wire = anthropic.decode([ASK, *ROUND])
     anew = [
@@ -230,7 +230,7 @@ def test_an_id_that_came_from_the_wire_keeps_its_name() -> None:
     assert sent[3:] == ROUND
 
 
-def test_an_id_twice_in_one_turn_is_renamed_there() -> None:
+def test_id_repeated_in_turn_is_renamed() -> None:
     """Calls and results alike, the same each time; a later turn may use the id of an earlier."""
     call, result = {**CALL, "id": "call_0"}, {**RESULT, "tool_use_id": "call_0"}
     round_ = [
@@ -252,7 +252,7 @@ def test_an_id_twice_in_one_turn_is_renamed_there() -> None:
     assert anthropic.encode_request(wire)["messages"] == sent
 
 
-def test_a_system_message_that_lost_its_place_is_the_users_marked() -> None:
+def test_displaced_system_message_becomes_user_message() -> None:
     """The reply after it was dropped, and the user's message before it."""
     wire = anthropic.decode([ASK, SYSTEM, {"role": "assistant", "content": "Yes."}, ASK])
     marked = "<system>\nBe brief now.\n</system>"
@@ -266,7 +266,7 @@ def test_a_system_message_that_lost_its_place_is_the_users_marked() -> None:
     ]
 
 
-def test_a_conversation_begins_and_ends_with_the_user() -> None:
+def test_conversation_begins_and_ends_with_user() -> None:
     """A word is said for them where a cut left none."""
     (only,) = anthropic.decode([ASK, {"role": "assistant", "content": "Yes."}])[1:]
 
@@ -278,7 +278,7 @@ def test_a_conversation_begins_and_ends_with_the_user() -> None:
     ]
 
 
-def test_media_that_the_api_does_not_read_are_named() -> None:
+def test_media_unknown_to_api_are_named() -> None:
     """Pictures and documents are blocks; a sound is a line of text."""
     media = [
         Media("image/png", b"\x89PNG"),
@@ -303,7 +303,7 @@ def test_media_that_the_api_does_not_read_are_named() -> None:
     ]
 
 
-def test_an_id_that_is_also_the_name_of_a_tool_is_no_name() -> None:
+def test_tool_named_like_id_keeps_name() -> None:
     """The results are given names by the ids of their calls, and the calls are not."""
     wire = [
         {"role": "assistant", "content": [{"type": "tool_use", "id": "read", "name": "run"}]},

@@ -59,7 +59,7 @@ def _fed(*events: Any) -> StreamedResponse:
     return streamed
 
 
-def test_a_stream_is_put_together_as_if_it_had_come_whole() -> None:
+def test_stream_equals_the_whole_reply() -> None:
     """Thinking and its signature, text and its citations, calls, late usage."""
     streamed = _fed(
         START,
@@ -92,7 +92,7 @@ def test_a_stream_is_put_together_as_if_it_had_come_whole() -> None:
     assert anthropic.usage(streamed.response()) == Usage(130, 15, 0, 100)
 
 
-def test_each_event_gives_the_text_that_it_brings() -> None:
+def test_each_event_gives_its_text() -> None:
     """Other events give none, unknown ones included; a block may start with text."""
     streamed = StreamedResponse()
     events = [
@@ -108,7 +108,7 @@ def test_each_event_gives_the_text_that_it_brings() -> None:
     assert streamed.text == "Hello."
 
 
-def test_calls_whose_fragments_are_mixed_are_kept_apart() -> None:
+def test_mixed_call_fragments_stay_apart() -> None:
     """By their index, whatever the order."""
     first, second = _call(0, '{"a":', " 1}"), _call(1, '{"b":', " 2}")
     mixed = [event for pair in zip(first, second, strict=True) for event in pair]
@@ -119,7 +119,7 @@ def test_calls_whose_fragments_are_mixed_are_kept_apart() -> None:
 
 
 @pytest.mark.parametrize("text", ['{"path": "a', "[1]", "}{"])
-def test_arguments_that_are_no_object_are_kept_as_the_text_that_came(text: str) -> None:
+def test_non_object_arguments_stay_as_text(text: str) -> None:
     """The call has them as they are; the wire gets an object back."""
     response = _fed(START, *_call(0, text), _ended("max_tokens"), STOP).response()
     decision = anthropic.decode_response(response)
@@ -129,14 +129,14 @@ def test_arguments_that_are_no_object_are_kept_as_the_text_that_came(text: str) 
     assert decision.stop_reason is StopReason.MAX_TOKENS
 
 
-def test_a_call_without_arguments_has_an_empty_object() -> None:
+def test_argumentless_call_has_empty_object() -> None:
     """No fragment comes, or an empty one."""
     response = _fed(START, *_call(0), *_call(1, ""), _ended("tool_use"), STOP).response()
 
     assert [block["input"] for block in response["content"]] == [{}, {}]
 
 
-def test_what_the_server_does_is_in_the_response() -> None:
+def test_response_has_what_server_does() -> None:
     """A search, its result, a compaction, a container."""
     result = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_0", "content": []}
     container = {"type": "message_delta", "delta": {"container": {"id": "c1"}}, "context": {"x": 1}}
@@ -173,7 +173,7 @@ def test_what_the_server_does_is_in_the_response() -> None:
         [START, *_call(0, "{")[:2], _ended("tool_use")],
     ],
 )
-def test_a_stream_that_breaks_off_is_no_response(events: list[Any]) -> None:
+def test_broken_off_stream_is_no_response(events: list[Any]) -> None:
     """Neither in the text nor in the middle of a call."""
     streamed = _fed(*events)
 
@@ -204,7 +204,7 @@ def test_a_second_start_replaces_the_first() -> None:
     ("kind", "status"),
     [("overloaded_error", 529), ("rate_limit_error", 429), ("of_next_year", None)],
 )
-def test_an_error_in_the_stream_is_raised(kind: str, status: int | None) -> None:
+def test_stream_error_is_raised(kind: str, status: int | None) -> None:
     """It has no status of its own; its kind says which one it would have had."""
     error = {"type": "error", "error": {"type": kind, "message": "Overloaded"}}
 
@@ -214,7 +214,7 @@ def test_an_error_in_the_stream_is_raised(kind: str, status: int | None) -> None
     assert failed.value.status == status
 
 
-def test_an_overflow_before_the_start_names_the_model_that_was_asked() -> None:
+def test_early_overflow_names_the_asked_model() -> None:
     """Nothing else tells which it was."""
     said = {"type": "invalid_request_error", "message": "prompt is too long: 210 tokens > 200"}
 
@@ -234,7 +234,7 @@ def test_an_overflow_before_the_start_names_the_model_that_was_asked() -> None:
         ({"output_tokens": "x", "cache_creation": [1]}, Usage(125, 0, 0, 100)),
     ],
 )
-def test_late_counts_may_be_missing_or_zero(late: dict[str, Any], expected: Usage) -> None:
+def test_late_counts_may_be_absent(late: dict[str, Any], expected: Usage) -> None:
     """Some servers repeat those of the input as zeros at the end."""
     response = _fed(START, _ended("end_turn", **late), STOP).response()
 
@@ -300,7 +300,7 @@ class _Piece(str):
     ("kind", "field"),
     [("text_delta", "text"), ("thinking_delta", "thinking"), ("input_json_delta", "partial_json")],
 )
-def test_a_long_reply_costs_no_more_for_each_piece(kind: str, field: str) -> None:
+def test_long_reply_keeps_pieces_cheap(kind: str, field: str) -> None:
     """What has come is not copied again with every delta."""
     _Piece.copied = 0
     fragments = ['{"a": "', *["tick"] * 500, '"}']

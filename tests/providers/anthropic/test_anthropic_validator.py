@@ -106,7 +106,7 @@ def test_each_rule_is_told(rule: str, position: int | None, messages: list[Any])
         ),
     ],
 )
-def test_rules_of_the_whole_request_are_told(rule: str, fields: dict[str, Any]) -> None:
+def test_whole_request_rules_are_told(rule: str, fields: dict[str, Any]) -> None:
     """They have no place in the list of messages."""
     (found,) = anthropic.validate({"messages": [ASK], **fields})
 
@@ -114,7 +114,7 @@ def test_rules_of_the_whole_request_are_told(rule: str, fields: dict[str, Any]) 
 
 
 @pytest.mark.parametrize("model", ["claude-opus-4-6", "us.anthropic.claude-sonnet-5-5-v1"])
-def test_newer_models_do_not_go_on_with_a_reply(model: str) -> None:
+def test_newer_models_continue_no_reply(model: str) -> None:
     """But with one that the server paused."""
     request = {"model": model, "max_tokens": 9, "messages": [ASK, YES]}
     (found,) = anthropic.validate(request)
@@ -124,7 +124,7 @@ def test_newer_models_do_not_go_on_with_a_reply(model: str) -> None:
     assert anthropic.validate({**request, "messages": [ASK, _said(SEARCH)]}) == []
 
 
-def test_thinking_with_a_budget_starts_the_reply_whose_calls_are_answered() -> None:
+def test_budgeted_thinking_opens_reply_with_calls() -> None:
     """Neither an older reply has to, nor the later ones of the same turn."""
     thinking = {"type": "enabled", "budget_tokens": 1024}
     round_a, round_b = [_said(_call()), _told(_result())], [_said(_call("b")), _told(_result("b"))]
@@ -160,7 +160,7 @@ def test_thinking_with_a_budget_starts_the_reply_whose_calls_are_answered() -> N
         ],
     ],
 )
-def test_what_the_api_takes_is_not_found_wrong(messages: list[Any]) -> None:
+def test_accepted_requests_are_not_found_wrong(messages: list[Any]) -> None:
     """Consecutive messages of one role are one turn to it, and unknown blocks are let pass."""
     assert anthropic.validate({"model": "claude-sonnet-4-5", "messages": messages}) == []
 
@@ -177,6 +177,6 @@ def test_what_the_api_takes_is_not_found_wrong(messages: list[Any]) -> None:
         {"system": [MARKED] * 4, "tools": [{**_tool(), "cache_control": None}]},
     ],
 )
-def test_settings_that_the_api_takes_are_not_found_wrong(fields: dict[str, Any]) -> None:
+def test_accepted_settings_are_not_found_wrong(fields: dict[str, Any]) -> None:
     """With tools the budget is for all thinking of a turn; adaptive thinking may be forced."""
     assert anthropic.validate({"messages": [ASK], **fields}) == []

@@ -20,7 +20,7 @@ class _Stream:
 
 
 @pytest.mark.parametrize("early", [True, False])
-def test_an_answer_that_nobody_takes_is_closed(early: bool) -> None:
+def test_untaken_answer_is_closed(early: bool) -> None:
     """Also one that comes when the loop has run for the last time, and is not closed yet."""
     stream, released = _Stream(), threading.Event()
     loop = asyncio.new_event_loop()
@@ -47,7 +47,7 @@ def test_an_answer_that_nobody_takes_is_closed(early: bool) -> None:
     assert stream.closed
 
 
-def test_stop_iteration_is_raised_as_another_error() -> None:
+def test_stop_iteration_becomes_another_error() -> None:
     """As in a coroutine; a future would refuse it, and the call would wait for ever."""
 
     async def ask() -> None:

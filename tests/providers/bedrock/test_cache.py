@@ -69,7 +69,7 @@ def test_the_newest_messages_are_marked(
         ("arn:aws:bedrock:us-east-1:1:application-inference-profile/x", {}),
     ],
 )
-def test_who_has_no_cache_gets_no_marks(
+def test_without_cache_there_are_no_marks(
     model: str, settings: dict[str, Any], server: Any, reply: Any, converse: Any
 ) -> None:
     """Nor who turned it off: other models refuse a request with one."""
@@ -125,7 +125,7 @@ def test_another_refusal_is_an_error(server: Any, reply: Any) -> None:
     assert len(server.bodies) == 1
 
 
-def test_a_mark_of_the_callers_own_is_the_only_one(server: Any, reply: Any, converse: Any) -> None:
+def test_callers_mark_is_the_only_one(server: Any, reply: Any, converse: Any) -> None:
     """It stays where it is, as do all other messages."""
     server.play(reply(converse({"text": "Done."})))
     wire = [{"role": "user", "content": [{"text": "Hi"}, MARK]}]
@@ -136,7 +136,7 @@ def test_a_mark_of_the_callers_own_is_the_only_one(server: Any, reply: Any, conv
     assert json.dumps(server.bodies[0]).count("cachePoint") == 1
 
 
-def test_marks_leave_the_history_as_it_was(server: Any, reply: Any, converse: Any) -> None:
+def test_marks_leave_the_history_unchanged(server: Any, reply: Any, converse: Any) -> None:
     """They are in the request's copy only."""
     server.play(reply(converse({"text": "Done."})))
     wire = [{"role": "user", "content": [{"text": "Hi"}]}]

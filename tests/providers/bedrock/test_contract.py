@@ -19,7 +19,7 @@ def _events(row: dict[str, Any]) -> list[dict[str, Any]]:
     return [{frame.headers[":event-type"]: json.loads(frame.payload)} for frame in frames]
 
 
-def test_the_adapter_keeps_its_promises_on_what_was_recorded(
+def test_adapter_keeps_promises_on_recordings(
     recorded: list[dict[str, Any]], fixtures: list[dict[str, Any]]
 ) -> None:
     """Every request that was served, every reply and every stream."""

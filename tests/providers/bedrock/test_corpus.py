@@ -34,7 +34,7 @@ def _events(row: dict[str, Any]) -> list[dict[str, Any]]:
     return [{frame.headers[":event-type"]: json.loads(frame.payload)} for frame in frames]
 
 
-def test_every_request_goes_back_byte_for_byte(recorded: list[dict[str, Any]]) -> None:
+def test_requests_go_back_byte_for_byte(recorded: list[dict[str, Any]]) -> None:
     """Messages and system prompt come out of the encoder as they went into the decoder."""
     assert recorded
     for row in recorded:
@@ -47,7 +47,7 @@ def test_every_request_goes_back_byte_for_byte(recorded: list[dict[str, Any]]) -
         assert bedrock.encode_request(bedrock.decode_request(request), model=_model(row)) == encoded
 
 
-def test_no_request_that_was_served_is_found_wrong(recorded: list[dict[str, Any]]) -> None:
+def test_served_requests_are_not_found_wrong(recorded: list[dict[str, Any]]) -> None:
     """The validator knows no rule that Bedrock does not."""
     served = [
         {**row["request"], "modelId": _model(row)} for row in recorded if row["status"] == 200

@@ -60,7 +60,7 @@ class Plain:
         self.decide = decider.decide
 
 
-def test_a_run_with_tools_goes_through_two_rounds(server: Any, reply: Any, converse: Any) -> None:
+def test_tool_run_takes_two_rounds(server: Any, reply: Any, converse: Any) -> None:
     """Parallel calls are answered in one message, and the signed reasoning goes back untouched."""
     calls = [use("t1", "read", path="a"), use("t2", "read", path="b")]
     server.play(
@@ -166,9 +166,7 @@ def test_unknown_blocks_are_not_sent_back(server: Any, reply: Any, converse: Any
     assert server.bodies[1]["messages"][1]["content"] == [{"text": "Look."}]
 
 
-def test_reasoning_without_a_signature_is_not_sent_back(
-    server: Any, reply: Any, converse: Any
-) -> None:
+def test_unsigned_reasoning_is_not_sent_back(server: Any, reply: Any, converse: Any) -> None:
     """Models that sign nothing refuse it; the history keeps it."""
     unsigned = {"reasoningContent": {"reasoningText": {"text": "Hm."}}}
     server.play(reply(converse(unsigned, {"text": "Yes."})))
@@ -181,7 +179,7 @@ def test_reasoning_without_a_signature_is_not_sent_back(
     assert server.bodies[1]["messages"][1]["content"] == [{"text": "Yes."}]
 
 
-def test_a_tool_has_its_own_name_again(server: Any, reply: Any, converse: Any) -> None:
+def test_tool_regains_its_own_name(server: Any, reply: Any, converse: Any) -> None:
     """Bedrock takes no dot in a name; the loop, the history and the next request agree on it."""
     server.play(reply(converse({"text": "."})))
     dotted = ToolDefinition("fs.read", "Read.")
@@ -274,7 +272,7 @@ def test_a_rate_limit_is_no_overflow(server: Any, reply: Any, streamed: bool) ->
     assert failed.value.status == 429
 
 
-def test_an_error_in_a_stream_is_told(server: Any, reply: Any, frames: Any, stream: Any) -> None:
+def test_stream_error_is_told(server: Any, reply: Any, frames: Any, stream: Any) -> None:
     """boto3 says 400 of every one; its own status is kept."""
     error = {"throttlingException": {"message": "Too many tokens, please wait."}}
     server.play(reply(frames(stream.delta("Hel"), error)))
@@ -285,7 +283,7 @@ def test_an_error_in_a_stream_is_told(server: Any, reply: Any, frames: Any, stre
     assert failed.value.status == 429
 
 
-def test_an_overflow_in_a_stream_is_one(server: Any, reply: Any, frames: Any) -> None:
+def test_overflow_in_stream_is_one(server: Any, reply: Any, frames: Any) -> None:
     """It may be told after the status of the answer, and names the window that is known."""
     server.play(reply(frames({"validationException": {"message": OVERFLOW}})))
     decider = Decider(server.client, MODEL, limits=limits.ModelLimits(32_000, 4_096))
@@ -297,7 +295,7 @@ def test_an_overflow_in_a_stream_is_one(server: Any, reply: Any, frames: Any) ->
 
 
 @pytest.mark.parametrize("end", ["drop", "close"])
-def test_a_stream_that_breaks_off_is_no_reply(
+def test_broken_off_stream_is_no_reply(
     server: Any, reply: Any, frames: Any, stream: Any, end: str
 ) -> None:
     """Nothing half is stored, and the error has what had come."""
@@ -341,7 +339,7 @@ def test_a_cancelled_stream_is_closed(server: Any, reply: Any, frames: Any, stre
     _wait_for_threads()
 
 
-def test_a_cancelled_call_is_not_waited_for(server: Any, reply: Any, converse: Any) -> None:
+def test_cancelled_call_is_not_awaited(server: Any, reply: Any, converse: Any) -> None:
     """The event loop ends though boto3 still waits; its thread ends when the answer comes."""
     server.play(reply(converse({"text": "Late."}), end="hold"))
 
@@ -422,7 +420,7 @@ def test_a_client_may_be_asynchronous(converse: Any, stream: Any) -> None:
     assert client.closed
 
 
-def test_a_mistake_in_the_call_stays_one() -> None:
+def test_mistake_in_call_stays_one() -> None:
     """What is no error of the provider's is raised as it is."""
     with pytest.raises(AttributeError):
         asyncio.run(Decider(None, MODEL).decide(asked(Message("user", "Hi"))))

@@ -81,7 +81,7 @@ CONVERSATIONS: dict[str, list[Any]] = {
 
 
 @pytest.mark.parametrize("name", CONVERSATIONS)
-def test_what_came_from_the_wire_goes_back_as_it_was(name: str) -> None:
+def test_wire_items_return_as_they_were(name: str) -> None:
     """Order of keys, unknown blocks and unknown fields included; nothing is changed in place."""
     wire = CONVERSATIONS[name]
     before = copy.deepcopy(wire)
@@ -92,7 +92,7 @@ def test_what_came_from_the_wire_goes_back_as_it_was(name: str) -> None:
     assert wire == before
 
 
-def test_a_whole_request_goes_back_as_it_was() -> None:
+def test_whole_request_returns_unchanged() -> None:
     """The blocks of its system prompt too."""
     request = {"system": [{"text": "Be brief."}, MARK], "messages": CONVERSATIONS["a tool round"]}
 
@@ -103,7 +103,7 @@ def test_a_whole_request_goes_back_as_it_was() -> None:
     assert json.dumps({**again, "toolConfig": 0}) == json.dumps({**request, "toolConfig": 0})
 
 
-def test_results_and_a_text_of_one_message_are_two_of_ours() -> None:
+def test_results_with_text_are_two_messages() -> None:
     """The results are a tool's, the text is the user's."""
     _, called, results, user = bedrock.decode(CONVERSATIONS["results, a mark and a text"])
 
@@ -114,14 +114,14 @@ def test_results_and_a_text_of_one_message_are_two_of_ours() -> None:
     assert (user.role, user.content, user.media[0].data) == ("user", "Be quick.", b"\x89PNG")
 
 
-def test_a_mark_after_results_is_no_request() -> None:
+def test_mark_after_results_is_no_request() -> None:
     """The task stays the user's last words."""
     messages = bedrock.decode(CONVERSATIONS["a mark after results"])
 
     assert [message.role for message in messages] == ["user", "assistant", "tool"]
 
 
-def test_a_failed_result_is_a_failure_both_ways() -> None:
+def test_failed_result_fails_both_ways() -> None:
     """Converse has a status for it."""
     failed = {"toolUseId": "t1", "content": [{"text": "Error: no"}], "status": "error"}
     wire = [{"role": "user", "content": [{"toolResult": failed}]}]
@@ -142,7 +142,7 @@ def test_an_edited_message_goes_out_edited(stale: bool) -> None:
     assert bedrock.encode([edited]) == [{"role": "assistant", "content": [{"text": "new"}]}]
 
 
-def test_items_of_another_provider_are_not_sent() -> None:
+def test_other_providers_items_are_not_sent() -> None:
     """Nor is its reasoning."""
     message = Message(
         "assistant", "Hi", reasoning="Hm.", native=ProviderPayload("elsewhere", {"x": 1})
@@ -198,7 +198,7 @@ def test_a_request_always_has_a_user(messages: list[Message]) -> None:
     assert request["messages"][0]["role"] == "user"
 
 
-def test_ids_are_made_ones_that_bedrock_takes() -> None:
+def test_ids_become_acceptable_to_bedrock() -> None:
     """Unique, of its characters, and alike for a call and its result."""
     calls = [ToolCall("a b", "x"), ToolCall("c", "x"), ToolCall("c", "x"), ToolCall("", "x")]
     results = [ToolResult(call.id, "x", f"{number}") for number, call in enumerate(calls)]
@@ -218,7 +218,7 @@ def test_ids_are_made_ones_that_bedrock_takes() -> None:
     assert len(set(called)) == 8
 
 
-def test_a_payload_keeps_its_ids_and_others_make_way() -> None:
+def test_payload_ids_stay_and_others_yield() -> None:
     """What Bedrock gave goes back, and its result with it, whatever stands beside."""
     given = [{"role": "assistant", "content": [CALL]}, {"role": "user", "content": [RESULT]}]
     own = [Message("user", "Hi"), Message("assistant", tool_calls=[ToolCall("t1", "x")])]
@@ -231,7 +231,7 @@ def test_a_payload_keeps_its_ids_and_others_make_way() -> None:
     assert request["messages"][1]["content"][0]["toolUse"]["toolUseId"] == "t1_2"
 
 
-def test_ids_too_long_to_go_back_are_shortened_on_both_sides() -> None:
+def test_overlong_ids_shrink_on_both_sides() -> None:
     """Some models give such."""
     long = "call_" + "x" * 80
     wire = [
@@ -253,7 +253,7 @@ def test_arguments_are_an_object(arguments: str) -> None:
     assert sent["content"][0]["toolUse"]["input"] == {"unparsed_arguments": arguments}
 
 
-def test_what_a_model_wrote_wrong_is_mended_beside_its_reasoning() -> None:
+def test_models_slips_beside_reasoning_are_mended() -> None:
     """The signed thought goes back; the empty text, the name and the input are made to fit."""
     call = {"toolUse": {"toolUseId": "t1", "name": "$READ", "input": "{oops"}}
     said = {"output": {"message": {"role": "assistant", "content": [THOUGHT, {"text": ""}, call]}}}
@@ -271,7 +271,7 @@ def test_what_a_model_wrote_wrong_is_mended_beside_its_reasoning() -> None:
     }
 
 
-def test_media_are_blocks_where_converse_has_one() -> None:
+def test_media_are_blocks_where_possible() -> None:
     """Others are named; a document has a name of its own and a text beside it."""
     media = [
         Media("image/jpg", b"1"),
@@ -320,7 +320,7 @@ def test_tools_are_shown_as_they_are() -> None:
     assert "description" not in untold["toolSpec"]
 
 
-def test_bytes_of_boto3_are_base64_in_payloads() -> None:
+def test_boto3_bytes_are_base64_in_payloads() -> None:
     """A payload is JSON data, and boto3 gets its bytes again."""
     given = [
         {"role": "user", "content": [{"image": {"format": "png", "source": {"bytes": b"ab"}}}]}
@@ -333,7 +333,7 @@ def test_bytes_of_boto3_are_base64_in_payloads() -> None:
     assert bedrock.for_boto3({"messages": bedrock.encode(messages)})["messages"] == given
 
 
-def test_an_argument_that_looks_like_bytes_stays_text() -> None:
+def test_bytes_like_argument_stays_text() -> None:
     """Only blocks hold bytes; what a model says in a call is its own."""
     call = {"toolUse": {"toolUseId": "t1", "name": "x", "input": {"source": {"bytes": "YWJj"}}}}
     request = {"messages": [{"role": "assistant", "content": [call]}]}
@@ -341,7 +341,7 @@ def test_an_argument_that_looks_like_bytes_stays_text() -> None:
     assert bedrock.for_boto3(request) == request
 
 
-def test_an_id_twice_in_one_turn_is_another() -> None:
+def test_id_repeated_in_turn_is_changed() -> None:
     """Some models count from the start in every reply: only within a turn is that refused."""
     turn = [{"role": "assistant", "content": [CALL]}, {"role": "user", "content": [RESULT]}]
     wire = [ASKED, *turn, *turn, {"role": "assistant", "content": [CALL, CALL]}]
@@ -361,7 +361,7 @@ TALK = {"role": "assistant", "content": [{"text": "I look."}, CALL]}
 LLAMA = "us.meta.llama4-maverick-17b-instruct-v1:0"
 
 
-def test_a_turn_of_two_kinds_is_parted_for_models_that_refuse_it() -> None:
+def test_mixed_turn_is_parted_where_refused() -> None:
     """Words and calls, results and words: with a short turn of the other side between them."""
     messages = bedrock.decode([ASKED, TALK, {"role": "user", "content": [RESULT, {"text": "So?"}]}])
 
@@ -394,7 +394,7 @@ def test_a_blank_text_is_left_out(role: str) -> None:
 
 
 @pytest.mark.parametrize("depth", [150, 400, 900, 2_000])
-def test_arguments_too_deep_to_be_walked_through_are_text(depth: int) -> None:
+def test_overly_deep_arguments_are_text(depth: int) -> None:
     """In whatever way they came."""
     arguments = '{"a":' * depth + "1" + "}" * depth
     rebuilt = Message("assistant", tool_calls=[ToolCall("t1", "x", arguments)])

@@ -41,7 +41,7 @@ def test_every_stop_word_is_known(word: str, reason: StopReason) -> None:
     assert set(bedrock.STOP_WORDS.reasons) >= {word}
 
 
-def test_a_reply_with_calls_waits_for_them() -> None:
+def test_reply_waits_for_its_calls() -> None:
     """Whatever the word says, unless it was cut off."""
     assert bedrock.stop_reason(said(CALL)) is StopReason.TOOL
     assert bedrock.stop_reason(said(CALL, stop=None)) is StopReason.TOOL
@@ -55,7 +55,7 @@ def test_a_new_word_is_other() -> None:
         bedrock.stop_reason(said(stop="bored"))
 
 
-def test_what_the_provider_ran_itself_is_no_call_of_ours() -> None:
+def test_provider_run_tools_are_no_calls() -> None:
     """It stays in the payload."""
     ran = {"toolUse": {**CALL["toolUse"], "type": "server_tool_use"}}
 
@@ -95,7 +95,7 @@ def test_the_cache_stands_beside_the_input(used: Any, expected: Usage) -> None:
 
 
 @pytest.mark.parametrize("depth", [150, 400, 850])
-def test_arguments_too_deep_to_be_walked_through_are_read(depth: int) -> None:
+def test_overly_deep_arguments_are_read(depth: int) -> None:
     """A reply that was not streamed holds them as data."""
     arguments = '{"a": ' * depth + "1" + "}" * depth
     reply = said({"toolUse": {"toolUseId": "t1", "name": "x", "input": json.loads(arguments)}})
@@ -109,7 +109,7 @@ def test_arguments_too_deep_to_be_walked_through_are_read(depth: int) -> None:
     assert call["input"] == {"unparsed_arguments": arguments}
 
 
-def test_data_without_an_end_in_sight_is_no_reason_to_raise() -> None:
+def test_endless_data_raises_nothing() -> None:
     """It reads as absent."""
     deep: Any = None
     for _ in range(50_000):

@@ -66,7 +66,7 @@ def test_reasoning_comes_with_its_signature() -> None:
     ]
 
 
-def test_calls_may_come_at_the_same_time() -> None:
+def test_calls_may_come_simultaneously() -> None:
     """Their fragments are told apart by the block's index; no fragment is no argument."""
     calls = content(
         started(1, toolUse={"toolUseId": "t1", "name": "a"}),
@@ -82,7 +82,7 @@ def test_calls_may_come_at_the_same_time() -> None:
     ]
 
 
-def test_arguments_that_are_cut_off_stay_text(stream: Any) -> None:
+def test_cut_off_arguments_stay_text(stream: Any) -> None:
     """The call is told, and why it is not whole."""
     reply = fed(*stream.call("t1", "a", ['{"x'], stop="max_tokens"))
 
@@ -93,7 +93,7 @@ def test_arguments_that_are_cut_off_stay_text(stream: Any) -> None:
 
 
 @pytest.mark.parametrize("depth", [150, 400, 900, 2_000, 100_000])
-def test_arguments_too_deep_to_be_walked_through_stay_text(stream: Any, depth: int) -> None:
+def test_overly_deep_arguments_stay_text(stream: Any, depth: int) -> None:
     """They are the model's mistake, and no reason to lose the reply."""
     arguments = '{"a":' * depth + "1" + "}" * depth
     reply = fed(*stream.call("t1", "a", [arguments]))
@@ -110,7 +110,7 @@ def test_arguments_too_deep_to_be_walked_through_stay_text(stream: Any, depth: i
 @pytest.mark.parametrize(
     "piece", [{"text": "{}"}, {"toolUse": {"input": "{}"}}, {"reasoningContent": {"text": "{}"}}]
 )
-def test_a_piece_costs_no_more_than_itself(piece: dict[str, Any]) -> None:
+def test_piece_costs_only_itself(piece: dict[str, Any]) -> None:
     """However much came before it."""
     long = json.loads(json.dumps(piece).replace("{}", "x" * 1_000_000))
     reply = fed(delta(0, **long), delta(0, **piece))
@@ -179,7 +179,7 @@ def test_unknown_events_and_junk_add_nothing() -> None:
     assert content(*junk, *odd) == []
 
 
-def test_without_its_end_it_is_no_reply(stream: Any) -> None:
+def test_without_end_there_is_no_reply(stream: Any) -> None:
     """What had come is in the error; a reply without usage is whole."""
     events = stream.text("Hel", "lo.")
     with pytest.raises(IncompleteReply) as broken:
@@ -200,7 +200,7 @@ def test_without_its_end_it_is_no_reply(stream: Any) -> None:
         ("newException", None),
     ],
 )
-def test_an_error_in_the_stream_is_raised(kind: str, status: int | None) -> None:
+def test_stream_error_is_raised(kind: str, status: int | None) -> None:
     """With the status that it would have had as an answer."""
     with pytest.raises(RequestFailed, match="no luck") as failed:
         fed({kind: {"message": "no luck"}})
@@ -208,7 +208,7 @@ def test_an_error_in_the_stream_is_raised(kind: str, status: int | None) -> None
     assert failed.value.status == status
 
 
-def test_an_overflow_in_the_stream_is_one() -> None:
+def test_overflow_in_stream_is_one() -> None:
     """It names the model that was asked."""
     with pytest.raises(ContextOverflow) as overflow:
         fed({"validationException": {"message": "context_length_exceeded"}})

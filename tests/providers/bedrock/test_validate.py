@@ -119,7 +119,7 @@ TALKING = {"role": "assistant", "content": [{"text": "I look."}, *call()["conten
         ([ASKED, call(), results("t1")], {"modelId": ["x"]}, []),
     ],
 )
-def test_some_models_have_rules_of_their_own(
+def test_some_models_have_own_rules(
     messages: list[Any], model: dict[str, Any], rules: list[str]
 ) -> None:
     """They are judged where the request names the model."""
@@ -150,14 +150,14 @@ def test_some_models_have_rules_of_their_own(
         [[], {}, None, "x", {"role": None, "content": "x"}],
     ],
 )
-def test_odd_types_are_never_a_reason_to_raise(junk: list[Any]) -> None:
+def test_odd_types_never_make_it_raise(junk: list[Any]) -> None:
     """They are wrong, and said to be."""
     assert bedrock.validate({"messages": junk})
     assert bedrock.encode_request(bedrock.decode_request({"messages": junk, "system": junk}))
 
 
 @pytest.mark.parametrize("junk", [{}, {"messages": 3}, {"messages": None, "system": [1]}])
-def test_junk_is_never_a_reason_to_raise(junk: dict[str, Any]) -> None:
+def test_junk_never_makes_it_raise(junk: dict[str, Any]) -> None:
     """What is not there breaks no rule; a prompt of the service's own needs no messages."""
     assert bedrock.validate(junk) == []
     assert bedrock.validate({"messages": [None, 3, {"role": "user", "content": [None, 1]}]})

@@ -155,7 +155,7 @@ def test_plan_and_content_are_told_apart() -> None:
 
 
 @pytest.mark.corpus
-def test_recorded_exchanges_go_back_as_they_came(exchanges: list[dict[str, Any]]) -> None:
+def test_recorded_exchanges_go_back_unchanged(exchanges: list[dict[str, Any]]) -> None:
     """Every request and every reply; usage and stop words are known."""
     requests = [one["request"] for one in exchanges if one.get("request")]
     replies = [one["response_json"] for one in exchanges if one.get("response_json")]

@@ -75,7 +75,7 @@ def _stream(decider: cohere.Decider) -> list[Any]:
     return asyncio.run(collect())
 
 
-def test_a_run_calls_tools_by_their_names(serve: Serve) -> None:
+def test_run_calls_tools_by_name(serve: Serve) -> None:
     """The reply that called goes back as it came; the tool has the name that Cohere accepts."""
     server = serve(CALLING, SPEAKING)
     runner = loop.Runner(
@@ -91,7 +91,7 @@ def test_a_run_calls_tools_by_their_names(serve: Serve) -> None:
     assert server.requests[0]["tools"][0]["function"]["name"] == "read_file_dd32cdf5"
 
 
-def test_a_reply_is_shown_as_it_streams(serve: Serve) -> None:
+def test_reply_shows_while_it_streams(serve: Serve) -> None:
     """In the pieces in which it arrives, with its usage."""
     server = serve([START, _piece("Do"), _piece("ne."), END])
 
@@ -102,7 +102,7 @@ def test_a_reply_is_shown_as_it_streams(serve: Serve) -> None:
     assert (result.reply, deltas, result.usage) == ("Done.", ["Do", "ne."], Usage(9, 4, 13))
 
 
-def test_an_overflow_is_told_from_other_refusals(serve: Serve) -> None:
+def test_overflow_differs_from_other_refusals(serve: Serve) -> None:
     """By its words: both come with the same status."""
     too_long = cohere.Decider(serve((400, TOO_LONG)).connect(), "command-a")
     refused = cohere.Decider(serve((400, {"message": "invalid request: no model"})).connect(), "m")
@@ -115,7 +115,7 @@ def test_an_overflow_is_told_from_other_refusals(serve: Serve) -> None:
         _stream(too_long)
 
 
-def test_a_stream_that_breaks_off_is_no_reply(serve: Serve) -> None:
+def test_broken_off_stream_is_no_reply(serve: Serve) -> None:
     """Whether the connection is cut or the server just stops; the text is in the error."""
     for events in ([START, _piece("Do"), "drop"], [START, _piece("Do")]):
         decider = cohere.Decider(serve(events).connect(), "command-a")
@@ -126,7 +126,7 @@ def test_a_stream_that_breaks_off_is_no_reply(serve: Serve) -> None:
         assert caught.value.received == "Do"
 
 
-def test_an_error_in_a_stream_is_raised(serve: Serve) -> None:
+def test_stream_error_is_raised(serve: Serve) -> None:
     """Cohere reports it in the last event."""
     failed = {"type": "message-end", "delta": {"finish_reason": "ERROR", "error": "went away"}}
     decider = cohere.Decider(serve([START, _piece("Do"), failed]).connect(), "command-a")
@@ -135,7 +135,7 @@ def test_an_error_in_a_stream_is_raised(serve: Serve) -> None:
         _stream(decider)
 
 
-def test_connect_reads_the_key_from_the_environment() -> None:
+def test_connect_reads_key_from_environment() -> None:
     """`cohere:NAME` makes the SDK's client."""
     os.environ["CO_API_KEY"] = "none"
     try:

@@ -2,7 +2,7 @@ from agentic.messages import Media, Message, ToolCall, ToolResult
 from agentic.providers import cohere
 
 
-def test_text_before_a_call_is_its_plan() -> None:
+def test_text_before_call_is_plan() -> None:
     """An edited message keeps its place on the wire; what one says without calls is content."""
     call = ToolCall("c1", "read", "{}")
     result = Message("tool", tool_results=[ToolResult("c1", "read", "text")])
@@ -18,7 +18,7 @@ def test_text_before_a_call_is_its_plan() -> None:
     ]
 
 
-def test_image_of_a_user_is_sent_and_others_are_named() -> None:
+def test_user_image_is_sent_others_named() -> None:
     """A tool may send only text, and no role a PDF."""
     image, pdf = Media("image/png", b"\x89PNG"), Media("application/pdf", b"%PDF")
     call = Message("assistant", tool_calls=[ToolCall("c1", "look", "{}")])

@@ -64,7 +64,7 @@ def test_the_adapter_keeps_its_promises(caplog: pytest.LogCaptureFixture) -> Non
 
 @pytest.mark.corpus
 @pytest.mark.long
-def test_the_adapter_keeps_its_promises_on_what_was_recorded(
+def test_adapter_keeps_promises_on_recordings(
     exchanges: list[dict[str, Any]], caplog: pytest.LogCaptureFixture
 ) -> None:
     """Every request, reply and stream of both APIs."""

@@ -27,7 +27,7 @@ def _replies(exchanges: Exchanges) -> list[Any]:
     return [_whole(given["answer"]) for given in exchanges if given["status"] == 200]
 
 
-def test_every_recorded_conversation_comes_back_byte_for_byte(exchanges: Exchanges) -> None:
+def test_recorded_conversations_return_byte_for_byte(exchanges: Exchanges) -> None:
     """What the client had sent is what would be sent again, the order of keys included."""
     requests = [given["request"] for given in exchanges if given["request"]]
 
@@ -41,7 +41,7 @@ def test_every_recorded_conversation_comes_back_byte_for_byte(exchanges: Exchang
     assert requests
 
 
-def test_every_recorded_reply_ends_with_a_known_word(exchanges: Exchanges) -> None:
+def test_recorded_replies_end_with_known_word(exchanges: Exchanges) -> None:
     """No word is missing from the table, and no count is lost."""
     with unknown_words_raise():
         decisions = [gemini.decode_response(reply) for reply in _replies(exchanges)]
@@ -50,7 +50,7 @@ def test_every_recorded_reply_ends_with_a_known_word(exchanges: Exchanges) -> No
     assert all(decision.usage and decision.usage.input for decision in decisions)
 
 
-def test_the_counts_of_recorded_replies_add_up_to_their_totals(exchanges: Exchanges) -> None:
+def test_recorded_counts_add_up_to_totals(exchanges: Exchanges) -> None:
     """Thoughts and tool-use prompts are beside the other counts, on both APIs."""
     usages = [gemini.usage(_whole(given["answer"])) for given in exchanges if given["request"]]
     counted = [usage for usage in usages if usage.total]
@@ -59,7 +59,7 @@ def test_the_counts_of_recorded_replies_add_up_to_their_totals(exchanges: Exchan
     assert any(usage.reasoning for usage in counted)
 
 
-def test_every_recorded_reply_goes_back_as_it_came(
+def test_recorded_replies_go_back_as_received(
     exchanges: Exchanges, as_message: Callable[[Decision], Message]
 ) -> None:
     """The message that the loop makes of a decision is sent as the reply's own content."""
@@ -70,7 +70,7 @@ def test_every_recorded_reply_goes_back_as_it_came(
         assert gemini.encode([message]) == said
 
 
-def test_what_was_served_is_valid_and_a_refused_shape_is_not(exchanges: Exchanges) -> None:
+def test_only_the_refused_shape_is_invalid(exchanges: Exchanges) -> None:
     """The one recorded refusal for a request's shape is an unknown role."""
     for given in exchanges:
         if given["request"]:

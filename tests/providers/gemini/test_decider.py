@@ -109,7 +109,7 @@ def test_streamed_runs_send_replies_back_unchanged(google: Any) -> None:
     assert google.requests[-1]["contents"][1] == {"parts": [signed], "role": "model"}
 
 
-def test_a_stream_gives_pieces_and_then_the_decision(google: Any) -> None:
+def test_stream_gives_pieces_then_the_decision(google: Any) -> None:
     """With the usage of the last event."""
     google.answers = [[_chunk({"text": "Hel"}), _response({"text": "lo."})]]
 
@@ -121,7 +121,7 @@ def test_a_stream_gives_pieces_and_then_the_decision(google: Any) -> None:
     assert decision.usage == Usage(input=9, output=3, total=12)
 
 
-def test_native_items_go_out_byte_for_byte(google: Any) -> None:
+def test_native_items_leave_byte_for_byte(google: Any) -> None:
     """The SDK would refuse the part, and spell its bytes anew."""
     google.answers = [HELLO]
     content = {"role": "user", "parts": [{"newKind": {"n": 1}, "thoughtSignature": SIGNATURE}]}
@@ -163,7 +163,7 @@ def test_instruction_of_options_joins_the_conversations(google: Any, given: Any)
     assert alone == [{"text": "Ahoy."}]
 
 
-def test_an_overflow_is_recovered_by_the_budget(google: Any) -> None:
+def test_budget_recovers_from_an_overflow(google: Any) -> None:
     """One compaction, one smaller request."""
     google.answers = [_error(400, "INVALID_ARGUMENT", TOO_LONG), HELLO]
     policy = budget.Policy(100_000, keep_recent_tokens=50)
@@ -179,7 +179,7 @@ def test_an_overflow_is_recovered_by_the_budget(google: Any) -> None:
     assert second < first
 
 
-def test_an_overflow_says_how_large_the_window_is(google: Any) -> None:
+def test_overflow_tells_the_windows_size(google: Any) -> None:
     """Where there is no budget, the error reaches the caller."""
     google.answers = [_error(400, "INVALID_ARGUMENT", TOO_LONG)]
 
@@ -189,7 +189,7 @@ def test_an_overflow_says_how_large_the_window_is(google: Any) -> None:
     assert overflow.value.window == 1_048_576
 
 
-def test_an_overflow_claims_no_window_that_nobody_knows(google: Any) -> None:
+def test_overflow_claims_no_unknown_window(google: Any) -> None:
     """The catalog's guess at an unknown model is none."""
     google.answers = [_error(400, "INVALID_ARGUMENT", "The input token count exceeds the limit.")]
     decider = gemini.Decider(google.client(), "gemini-of-tomorrow")
@@ -210,7 +210,7 @@ def test_a_refusal_keeps_its_status(google: Any) -> None:
         assert failed.value.status == 429
 
 
-def test_an_error_within_a_stream_keeps_its_status(google: Any) -> None:
+def test_error_within_stream_keeps_status(google: Any) -> None:
     """It comes after the first pieces."""
     google.answers = [[_chunk({"text": "Hel"}), _error(503, "UNAVAILABLE", "overloaded")[1]]]
 
@@ -221,7 +221,7 @@ def test_an_error_within_a_stream_keeps_its_status(google: Any) -> None:
 
 
 @pytest.mark.parametrize("events", [["drop"], []])
-def test_a_stream_that_breaks_off_is_incomplete(google: Any, events: list[Any]) -> None:
+def test_broken_off_stream_is_incomplete(google: Any, events: list[Any]) -> None:
     """Whether the connection dropped or just ended without an end mark."""
     google.answers = [[_chunk({"text": "Hel"}), *events]]
 
@@ -273,7 +273,7 @@ def test_an_answer_without_a_reply(google: Any, answer: Any, problem: str) -> No
         asyncio.run(google.decider().decide(_input()))
 
 
-def test_a_cancelled_run_leaves_its_history_whole(google: Any) -> None:
+def test_cancelled_run_leaves_history_whole(google: Any) -> None:
     """The request is stored, and the next run goes on from there."""
     google.answers = ["hang", HELLO]
     store = MemoryStore()
@@ -309,7 +309,7 @@ def test_a_decider_keeps_its_promises(google: Any) -> None:
     check_decider(lambda: gemini.Decider(client, "gemini-3-pro"))
 
 
-def test_tokens_are_counted_with_prompt_and_tools(google: Any) -> None:
+def test_tokens_include_prompt_and_tools(google: Any) -> None:
     """The Gemini API counts a whole request in a field of its own."""
     google.answers = [{"totalTokens": 31}]
     request = _input(system_prompt="Be brief.", tools=(TOOL,))
@@ -321,7 +321,7 @@ def test_tokens_are_counted_with_prompt_and_tools(google: Any) -> None:
     assert google.requests[0]["contents"] == []
 
 
-def test_vertex_ai_is_asked_in_the_same_words(google: Any) -> None:
+def test_vertex_ai_gets_the_same_words(google: Any) -> None:
     """Its count endpoint takes the request's own fields."""
     google.answers = [HELLO, {"totalTokens": 31}, {}]
     client = google.client(vertexai=True)
@@ -346,7 +346,7 @@ def test_renamed_tools_are_called_by_name(google: Any) -> None:
     assert [call.name for call in decision.tool_calls] == ["2.files"]
 
 
-def test_calls_are_never_run_by_the_sdk(google: Any) -> None:
+def test_sdk_never_runs_calls(google: Any) -> None:
     """They are the loop's, with ids that were made."""
     google.answers = [_response(_call("read"))]
 

@@ -46,7 +46,7 @@ def _ended(word: Any, *parts: Any) -> dict[str, Any]:
     return {"candidates": [{"content": {"parts": list(parts)}, "finishReason": word}]}
 
 
-def test_a_reply_with_calls_is_a_decision_that_waits_for_tools() -> None:
+def test_reply_with_calls_waits_for_tools() -> None:
     """Google says STOP; the calls have ids that were made."""
     decision = gemini.decode_response(CALLING)
 
@@ -58,21 +58,21 @@ def test_a_reply_with_calls_is_a_decision_that_waits_for_tools() -> None:
     assert decision.usage == Usage(input=29, output=819, total=848, reasoning=804)
 
 
-def test_a_reply_goes_back_byte_for_byte(as_message: Callable[[Decision], Message]) -> None:
+def test_reply_goes_back_byte_for_byte(as_message: Callable[[Decision], Message]) -> None:
     """Signatures and all; the calls' ids were never Google's."""
     content = CALLING["candidates"][0]["content"]
 
     assert gemini.encode([as_message(gemini.decode_response(CALLING))]) == [content]
 
 
-def test_an_id_of_google_s_is_kept() -> None:
+def test_googles_own_id_is_kept() -> None:
     """The Gemini API names its calls since Gemini 3."""
     part = {"functionCall": {"id": "yot5i3fn", "name": "now", "args": {}}}
 
     assert gemini.decode_response(_ended("STOP", part)).tool_calls == (ToolCall("yot5i3fn", "now"),)
 
 
-def test_the_same_call_in_another_reply_has_another_id() -> None:
+def test_same_call_later_gets_another_id() -> None:
     """And in the same reply, read twice, the same."""
     first, again = gemini.decode_response(CALLING), gemini.decode_response(CALLING)
     other = gemini.decode_response({**CALLING, "responseId": "other"})
@@ -81,7 +81,7 @@ def test_the_same_call_in_another_reply_has_another_id() -> None:
     assert not {call.id for call in first.tool_calls} & {call.id for call in other.tool_calls}
 
 
-def test_an_object_of_the_sdk_is_read_like_its_json(
+def test_sdk_object_reads_like_its_json(
     as_message: Callable[[Decision], Message],
 ) -> None:
     """Its enums are words, and its bytes are spelled as Google spells them."""
@@ -96,7 +96,7 @@ def test_an_object_of_the_sdk_is_read_like_its_json(
     assert sent["thoughtSignature"].translate(str.maketrans("-_", "+/")) == sent["thoughtSignature"]
 
 
-def test_a_reply_without_content_has_nothing_to_send_back(
+def test_contentless_reply_sends_nothing_back(
     as_message: Callable[[Decision], Message],
 ) -> None:
     """All tokens went into thoughts: an empty content would be refused."""
@@ -123,7 +123,7 @@ BLOCK_REASONS = [each.value for each in types.BlockedReason]
 
 
 @pytest.mark.parametrize("word", FINISH_REASONS)
-def test_every_word_of_the_sdk_is_in_the_table(word: str) -> None:
+def test_table_has_every_sdk_word(word: str) -> None:
     """Both APIs' words are in one enum there."""
     with unknown_words_raise():
         gemini.stop_reason(_ended(word))
@@ -150,7 +150,7 @@ def test_every_block_is_filtered(word: str) -> None:
         ("UNEXPECTED_TOOL_CALL", StopReason.OTHER),
     ],
 )
-def test_calls_wait_only_if_the_reply_is_whole(word: Any, reason: StopReason) -> None:
+def test_only_whole_reply_awaits_calls(word: Any, reason: StopReason) -> None:
     """A call that was cut off is none."""
     assert gemini.stop_reason(_ended(word, {"functionCall": {"name": "now"}})) is reason
 
@@ -169,7 +169,7 @@ def test_calls_wait_only_if_the_reply_is_whole(word: Any, reason: StopReason) ->
         (12, StopReason.OTHER),
     ],
 )
-def test_a_number_means_what_it_means_to_both_apis(number: int, reason: StopReason) -> None:
+def test_number_must_suit_both_apis(number: int, reason: StopReason) -> None:
     """AI Studio counts otherwise than Vertex AI: what is two things is none of them."""
     with unknown_words_raise():
         assert gemini.stop_reason(_ended(number)) is reason
@@ -182,7 +182,7 @@ def test_what_is_no_word_is_none(word: Any) -> None:
         assert gemini.stop_reason(_ended(word)) is StopReason.STOP
 
 
-def test_an_unknown_word_is_other_and_raises_in_tests() -> None:
+def test_unknown_word_raises_only_in_tests() -> None:
     """So that somebody looks it up; an unknown block is a block."""
     assert gemini.stop_reason(_ended("NEW")) is StopReason.OTHER
     with unknown_words_raise(), pytest.raises(UnknownStopWord, match="gemini stopped with 'NEW'"):
@@ -237,7 +237,7 @@ def test_usage_is_converted(counts: Any, usage: Usage) -> None:
         {"candidates": "x", "usageMetadata": [], "promptFeedback": 3},
     ],
 )
-def test_junk_is_never_a_reason_to_raise(junk: Any) -> None:
+def test_junk_never_makes_it_raise(junk: Any) -> None:
     """An empty decision, no usage, a plain stop."""
     assert gemini.decode_response(junk).reply == ""
     assert gemini.usage(junk) == Usage()

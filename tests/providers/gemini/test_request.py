@@ -42,7 +42,7 @@ def test_a_view_makes_a_valid_request(messages: list[Message]) -> None:
 
 
 @given(messages=conversations())
-def test_imported_contents_make_a_valid_request_after_a_cut(messages: list[Message]) -> None:
+def test_imported_contents_stay_valid_after_cut(messages: list[Message]) -> None:
     """The native payloads of what is left go together with what was written anew."""
     imported = gemini.decode_request(gemini.encode_request(messages))
 
@@ -51,7 +51,7 @@ def test_imported_contents_make_a_valid_request_after_a_cut(messages: list[Messa
 
 
 @pytest.mark.parametrize("damaged", [False, True])
-def test_a_compacted_history_makes_a_valid_request(damaged: bool) -> None:
+def test_compacted_history_makes_valid_request(damaged: bool) -> None:
     """The summary leads, and the rest follows it."""
 
     @given(messages=conversations(damaged=damaged))
@@ -74,14 +74,14 @@ def test_leading_system_messages_are_the_instruction() -> None:
     assert request["contents"] == [{"role": "user", "parts": [{"text": "Go on."}]}]
 
 
-def test_a_system_message_in_the_middle_is_marked() -> None:
+def test_middle_system_message_is_marked() -> None:
     """There are no roles but the user's and the model's."""
     contents = _contents(Message("user", "Hi."), Message("system", "Be brief."))
 
     assert contents[1] == {"role": "user", "parts": [{"text": "<system>\nBe brief.\n</system>"}]}
 
 
-def test_a_conversation_without_the_user_gets_a_neutral_request() -> None:
+def test_userless_conversation_gets_neutral_request() -> None:
     """Neither a model's turn nor nothing may come first."""
     go_on = {"role": "user", "parts": [{"text": "Continue."}]}
 
@@ -89,7 +89,7 @@ def test_a_conversation_without_the_user_gets_a_neutral_request() -> None:
     assert _contents(Message("assistant", "Hello."))[0] == go_on
 
 
-def test_a_call_from_elsewhere_carries_the_documented_signature() -> None:
+def test_foreign_call_carries_documented_signature() -> None:
     """Only the first of a turn needs one; reasoning of another provider is not sent."""
     calls = [ToolCall("a", "read", '{"path": "a.py"}'), ToolCall("b", "read", "{oops")]
     contents = _contents(
@@ -112,7 +112,7 @@ def test_a_call_from_elsewhere_carries_the_documented_signature() -> None:
     ]
 
 
-def test_media_of_a_tool_follow_its_results() -> None:
+def test_tool_media_follow_their_results() -> None:
     """In a content of their own: old models refuse them in a result, Vertex AI beside one."""
     tool = Message(
         "tool", tool_results=[ToolResult("a", "see", "seen")], media=[Media("image/png", b"\x89")]
@@ -124,7 +124,7 @@ def test_media_of_a_tool_follow_its_results() -> None:
     assert contents[3]["parts"] == [{"inlineData": {"mimeType": "image/png", "data": "iQ=="}}]
 
 
-def test_media_are_sent_by_their_bytes_or_their_place() -> None:
+def test_media_go_by_bytes_or_place() -> None:
     """A data URL is bytes; of what has neither, the kind is named."""
     message = Message(
         "user",
@@ -142,7 +142,7 @@ def test_media_are_sent_by_their_bytes_or_their_place() -> None:
     ]
 
 
-def test_what_the_model_said_before_a_call_is_one_content_with_it() -> None:
+def test_words_before_call_share_its_content() -> None:
     """A call right after the model's own content is refused."""
     contents = _contents(
         Message("user", "Go."),
@@ -154,7 +154,7 @@ def test_what_the_model_said_before_a_call_is_one_content_with_it() -> None:
     assert len(contents[1]["parts"]) == 2
 
 
-def test_an_empty_reply_is_left_out_and_an_empty_request_is_filled() -> None:
+def test_no_empty_content_is_ever_sent() -> None:
     """A content without a part is refused."""
     contents = _contents(Message("user"), Message("assistant"), Message("user", "Go."))
 
@@ -175,7 +175,7 @@ def test_a_repeated_id_is_sent_once() -> None:
     assert ["id" in part["functionResponse"] for part in results["parts"]] == [True, False]
 
 
-def test_a_name_that_google_refuses_is_changed_in_calls_and_results_alike() -> None:
+def test_refused_name_changes_everywhere_alike() -> None:
     """They are of the same function still."""
     _, calls, results = _contents(
         Message("user", "Go."),
@@ -187,7 +187,7 @@ def test_a_name_that_google_refuses_is_changed_in_calls_and_results_alike() -> N
     assert results["parts"][0]["functionResponse"]["name"].startswith("_2_files_")
 
 
-def test_items_of_another_provider_are_not_sent() -> None:
+def test_other_providers_items_are_not_sent() -> None:
     """The message is written from its typed fields."""
     message = Message(
         "user", "Hi.", native=ProviderPayload("elsewhere", {"content": {"parts": []}})
@@ -196,7 +196,7 @@ def test_items_of_another_provider_are_not_sent() -> None:
     assert gemini.encode([message]) == [{"role": "user", "parts": [{"text": "Hi."}]}]
 
 
-def test_tools_are_declared_with_their_schema_as_it_is() -> None:
+def test_tools_keep_their_json_schema() -> None:
     """JSON Schema needs no translation."""
     schema = {"type": "object", "properties": {"q": {"$ref": "#/$defs/x"}}, "$defs": {"x": {}}}
     tools = gemini.encode_request([], tools=[ToolDefinition("find", "Find.", schema)])["tools"]

@@ -84,7 +84,7 @@ def test_contents_come_back_byte_for_byte(contents: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("key", ["systemInstruction", "system_instruction"])
-def test_the_system_instruction_comes_back_under_its_own_key(key: str) -> None:
+def test_system_instruction_returns_under_its_key(key: str) -> None:
     """It is the system message that leads the others."""
     request = {key: {"parts": [{"text": "Be"}, {"text": "brief."}], "role": "user"}, "contents": []}
     messages = gemini.decode_request(request)
@@ -93,7 +93,7 @@ def test_the_system_instruction_comes_back_under_its_own_key(key: str) -> None:
     assert gemini.encode_request(messages)[key] == request[key]
 
 
-def test_arguments_of_the_sdk_are_read_like_a_body() -> None:
+def test_sdk_arguments_read_like_a_body() -> None:
     """The instruction is in the config there, and a lone text is the contents."""
     request = {"contents": "Hello.", "config": {"system_instruction": "Be brief."}}
 
@@ -116,7 +116,7 @@ def test_parts_become_typed_fields() -> None:
     assert messages[3].media == (Media("image/png", b"\x89"),)
 
 
-def test_thoughts_are_reasoning_and_an_error_is_a_failure() -> None:
+def test_thoughts_are_reasoning_errors_are_failures() -> None:
     """A result's images are its media."""
     messages = gemini.decode(CONTENTS["ids in snake case"])
 
@@ -130,14 +130,14 @@ def test_thoughts_are_reasoning_and_an_error_is_a_failure() -> None:
     ("response", "output"),
     [({"output": {"n": 1}}, '{"n": 1}'), ({"result": "é"}, '{"result": "é"}'), ({}, "")],
 )
-def test_a_response_without_its_own_keys_is_the_output(response: Any, output: str) -> None:
+def test_response_without_keys_is_the_output(response: Any, output: str) -> None:
     """As the reference has it."""
     part = {"functionResponse": {"name": "read", "response": response}}
 
     assert gemini.decode([{"parts": [part]}])[0].tool_results[0].output == output
 
 
-def test_calls_without_ids_get_the_same_ids_each_time() -> None:
+def test_idless_calls_get_stable_ids() -> None:
     """Results find them by name and order, and no two calls share one."""
     turn = CONTENTS["parallel calls without ids"]
     messages = gemini.decode([*turn, *turn])
@@ -150,7 +150,7 @@ def test_calls_without_ids_get_the_same_ids_each_time() -> None:
     assert len(set(ids)) == 4
 
 
-def test_results_find_their_calls_by_name_before_order() -> None:
+def test_results_match_names_before_order() -> None:
     """Two tools may be answered the other way round."""
     calls = [{"functionCall": {"name": name}} for name in ("a", "b")]
     answers = [{"functionResponse": {"name": name}} for name in ("b", "a")]
@@ -174,7 +174,7 @@ def test_an_edited_message_goes_out_edited() -> None:
     assert again[3]["parts"] == [{"text": "Then?"}, IMAGE]
 
 
-def test_an_edited_result_takes_the_others_of_its_turn_along() -> None:
+def test_edited_result_rewrites_its_turns_results() -> None:
     """All results of a turn are one content, in the order of the calls."""
     turn = CONTENTS["parallel calls without ids"]
     separate = [{"role": "user", "parts": [RESULT]}] * 2
@@ -189,7 +189,7 @@ def test_an_edited_result_takes_the_others_of_its_turn_along() -> None:
     assert answers == [RESULT, cleared]
 
 
-def test_an_edited_call_leaves_its_made_up_id_out() -> None:
+def test_edited_call_omits_its_invented_id() -> None:
     """What came without an id goes without one, its signature replaced."""
     messages = gemini.decode(CONTENTS["parallel calls without ids"])
     messages[1] = messages[1].replace(content="I read.")
@@ -200,14 +200,14 @@ def test_an_edited_call_leaves_its_made_up_id_out() -> None:
     assert second == CALL
 
 
-def test_a_payload_that_cannot_be_read_is_not_sent() -> None:
+def test_unreadable_payload_is_not_sent() -> None:
     """The typed fields are the truth."""
     message = Message("user", "Hi.", native=ProviderPayload(gemini.NAME, ["?"]))
 
     assert gemini.encode([message]) == [{"role": "user", "parts": [{"text": "Hi."}]}]
 
 
-def test_objects_of_the_sdk_are_contents_too() -> None:
+def test_sdk_objects_are_contents_too() -> None:
     """Their bytes are spelled as Google spells them."""
     part = types.Part(text="Hi.", thought_signature=b"\xfb\xff\x00")
     messages = gemini.decode([types.Content(role="model", parts=[part])])
@@ -216,7 +216,7 @@ def test_objects_of_the_sdk_are_contents_too() -> None:
     assert gemini.encode(messages)[0]["parts"][0]["thoughtSignature"] == "+/8A"
 
 
-def test_results_without_their_call_are_written_all_the_same() -> None:
+def test_results_without_call_are_still_written() -> None:
     """`encode` leaves nothing out; `encode_request` leaves out what would be refused."""
     orphan = Message("tool", tool_results=[ToolResult("c1", "read", "text")])
 
@@ -225,7 +225,7 @@ def test_results_without_their_call_are_written_all_the_same() -> None:
     assert gemini.encode_request([orphan])["contents"] == gemini.encode_request([])["contents"]
 
 
-def test_an_instruction_that_is_no_longer_first_is_written_anew() -> None:
+def test_instruction_no_longer_first_is_rewritten() -> None:
     """Its payload is a system instruction and no content."""
     request = {"systemInstruction": {"parts": [{"text": "Be brief."}]}, "contents": "Hi."}
     instruction, hello = gemini.decode_request(request)
@@ -236,7 +236,7 @@ def test_an_instruction_that_is_no_longer_first_is_written_anew() -> None:
     assert edited["systemInstruction"] == {"parts": [{"text": "Be long."}]}
 
 
-def test_bytes_that_are_no_base64_are_no_bytes() -> None:
+def test_non_base64_bytes_are_no_bytes() -> None:
     """Recordings hold such; the payload keeps what was there."""
     contents = [{"role": "user", "parts": [{"inlineData": {"mimeType": "a/b", "data": "<gone>"}}]}]
     messages = gemini.decode(contents)

@@ -31,7 +31,7 @@ def _assemble(*events: Any) -> dict[str, Any]:
 END = {"finishReason": "STOP"}
 
 
-def test_texts_become_one_part_and_signed_ones_stay_apart() -> None:
+def test_texts_join_but_signed_stay_apart() -> None:
     """Thoughts are not text of the reply; the last event has the usage."""
     whole = _assemble(
         _event({"text": "Hm, ", "thought": True}) | {"usageMetadata": {"promptTokenCount": 9}},
@@ -115,7 +115,7 @@ def test_other_parts_and_fields_are_kept() -> None:
     assert whole["candidates"][0]["content"]["parts"] == [code]
 
 
-def test_only_the_first_of_several_candidates_is_watched() -> None:
+def test_only_first_candidate_is_watched() -> None:
     """The others are in the response all the same."""
     streamed = gemini.StreamedResponse()
     streamed.feed(_event({"text": "a"}))
@@ -135,7 +135,7 @@ def test_only_the_first_of_several_candidates_is_watched() -> None:
         [{"usageMetadata": {"promptTokenCount": 3}}],
     ],
 )
-def test_a_stream_without_its_end_mark_is_incomplete(events: list[Any]) -> None:
+def test_stream_without_end_mark_is_incomplete(events: list[Any]) -> None:
     """The error holds what had come."""
     streamed = gemini.StreamedResponse()
     for event in events:
@@ -154,12 +154,12 @@ def test_a_blocked_prompt_ends_a_stream() -> None:
     assert gemini.stop_reason(whole) is StopReason.CONTENT_FILTER
 
 
-def test_a_reply_that_was_withheld_has_no_content() -> None:
+def test_withheld_reply_has_no_content() -> None:
     """As it would have without streaming."""
     assert _assemble(_event(finishReason="SAFETY")) == _event(finishReason="SAFETY")
 
 
-def test_an_error_in_the_stream_is_raised() -> None:
+def test_stream_error_is_raised() -> None:
     """Clients that read the wire themselves get it as an event."""
     error = {"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}
 
@@ -167,7 +167,7 @@ def test_an_error_in_the_stream_is_raised() -> None:
         gemini.StreamedResponse().feed(error)
 
 
-def test_an_overflow_before_any_answer_names_the_model_that_was_asked() -> None:
+def test_early_overflow_names_the_asked_model() -> None:
     """Nothing else tells which it was."""
     said = "The input token count (120) exceeds the maximum number of tokens allowed (100)."
 
@@ -193,7 +193,7 @@ class _Piece(str):
 
 
 @pytest.mark.parametrize("thought", [False, True])
-def test_a_long_reply_costs_no_more_for_each_piece(thought: bool) -> None:
+def test_long_reply_keeps_pieces_cheap(thought: bool) -> None:
     """What has come is not copied again with every event."""
     _Piece.copied = 0
     marked = {"thought": True} if thought else {}
@@ -206,7 +206,7 @@ def test_a_long_reply_costs_no_more_for_each_piece(thought: bool) -> None:
     assert _Piece.copied <= 4 * 500
 
 
-def test_a_long_argument_costs_no_more_for_each_piece() -> None:
+def test_long_argument_keeps_pieces_cheap() -> None:
     """Nor is what has come of it."""
     _Piece.copied = 0
     pieces = [_event(_piece("$.text", more=True, stringValue=_Piece("tick"))) for _ in range(500)]
@@ -219,7 +219,7 @@ def test_a_long_argument_costs_no_more_for_each_piece() -> None:
     assert _Piece.copied == 0
 
 
-def test_texts_are_put_together_around_other_parts() -> None:
+def test_texts_join_around_other_parts() -> None:
     """A response may be asked for in between; it is the same every time."""
     streamed = gemini.StreamedResponse()
     for part in ({"text": "a"}, {"text": "b"}, _call(name="now"), {"text": "c"}, {"text": 4}):
@@ -232,7 +232,7 @@ def test_texts_are_put_together_around_other_parts() -> None:
     assert streamed.text == "abcd"
 
 
-def test_two_arguments_that_take_turns_are_kept_apart() -> None:
+def test_alternating_arguments_are_kept_apart() -> None:
     """Each piece continues the one right before it, or begins anew."""
     whole = _assemble(
         _event(_call(name="write", willContinue=True)),

@@ -70,7 +70,7 @@ CALLS = [
 ]
 
 
-def test_a_run_with_tools_sends_back_what_came(serve: Any, asked: Any) -> None:
+def test_tool_run_sends_back_what_came(serve: Any, asked: Any) -> None:
     """Two calls without ids, their thinking, and the results in their order."""
 
     def read(path: str) -> str:
@@ -92,7 +92,7 @@ def test_a_run_with_tools_sends_back_what_came(serve: Any, asked: Any) -> None:
     assert [item["content"] for item in again["messages"][2:]] == ["text of a", "text of b"]
 
 
-def test_a_stream_gives_pieces_and_then_the_decision(serve: Any, asked: Any) -> None:
+def test_stream_gives_pieces_then_the_decision(serve: Any, asked: Any) -> None:
     """The line breaks are line feeds alone; a piece may end in the middle of a line."""
     server = serve(
         [
@@ -133,7 +133,7 @@ def test_a_decider_keeps_its_promises(serve: Any) -> None:
     testing.check_decider(Asking)
 
 
-def test_a_request_is_never_cut_in_silence(serve: Any, asked: Any) -> None:
+def test_request_is_never_silently_cut(serve: Any, asked: Any) -> None:
     """The server is told to refuse it; and to serve the window that the budget assumes."""
     server = serve(_reply())
     decider_limits = ModelLimits(16_000, 2_000)
@@ -181,7 +181,7 @@ def test_options_are_fields_of_the_request(serve: Any, asked: Any) -> None:
         ({}, limits.lookup("").context_window, False),
     ],
 )
-def test_the_window_is_the_one_that_is_served(settings: Any, window: int, known: bool) -> None:
+def test_window_is_the_served_one(settings: Any, window: int, known: bool) -> None:
     """Not the model's: the server decides, unless it is told."""
     found = Decider(httpx.AsyncClient(), "gpt-oss:20b", **settings).limits()
 
@@ -274,7 +274,7 @@ def test_a_missing_server_is_a_failed_request() -> None:
         ([TOO_LONG], ContextOverflow, "4,?096"),
     ],
 )
-def test_a_stream_that_breaks_off_is_no_reply(
+def test_broken_off_stream_is_no_reply(
     serve: Any, asked: Any, lines: list[Any], error: type[Exception], said: str
 ) -> None:
     """Whatever came is not stored."""
@@ -295,7 +295,7 @@ def test_a_stream_can_be_cancelled(serve: Any, asked: Any) -> None:
         )
 
 
-def test_a_connection_follows_ollama_s_own_environment(
+def test_connection_follows_ollamas_environment(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The host, and the key of a hosted server."""

@@ -50,7 +50,7 @@ def test_calls_without_ids_are_told_apart() -> None:
     assert [message.tool_results[0].call_id for message in (first, second)] == ids
 
 
-def test_results_are_told_by_their_tool_before_their_place() -> None:
+def test_results_match_tool_before_place() -> None:
     """Parallel calls of two tools may be answered in any order."""
     calls = [{"function": {"name": name, "arguments": {}}} for name in ("read", "run")]
     told = [{"role": "tool", "tool_name": name, "content": name} for name in ("run", "read")]
@@ -63,7 +63,7 @@ def test_results_are_told_by_their_tool_before_their_place() -> None:
         assert ids[result.call_id] == result.name == result.output
 
 
-def test_equal_replies_have_ids_of_their_own() -> None:
+def test_equal_replies_have_own_ids() -> None:
     """The same call, made twice; and the same list gives the same ids again."""
     messages = ollama.decode([*ROUND, *ROUND])
 
@@ -72,7 +72,7 @@ def test_equal_replies_have_ids_of_their_own() -> None:
     assert ollama.decode([*ROUND, *ROUND]) == messages
 
 
-def test_two_equal_replies_differ_by_their_time() -> None:
+def test_equal_replies_differ_by_time() -> None:
     """So that a Runner need not rename them, and their thinking goes back."""
     one, other = (
         ollama.decode_response({"message": TWO, "created_at": f"2026-05-18T10:00:0{at}Z"})
@@ -82,7 +82,7 @@ def test_two_equal_replies_differ_by_their_time() -> None:
     assert {call.id for call in one.tool_calls}.isdisjoint(call.id for call in other.tool_calls)
 
 
-def test_a_round_without_ids_goes_back_after_a_restart() -> None:
+def test_idless_round_survives_a_restart() -> None:
     """As it came, from the JSON form of a store; nothing that was made up is sent."""
     messages = ollama.decode(ROUND)
     stored = [from_plain(json.loads(json.dumps(to_plain(message)))) for message in messages]
@@ -90,7 +90,7 @@ def test_a_round_without_ids_goes_back_after_a_restart() -> None:
     assert ollama.encode_request(stored)["messages"] == ROUND
 
 
-def test_an_edited_reply_without_ids_stays_without() -> None:
+def test_edited_idless_reply_stays_idless() -> None:
     """A call with an id and a result without would not fit each other."""
     user, caller, *results = ollama.decode(ROUND)
     edited = caller.replace(content="Never mind.")
@@ -102,7 +102,7 @@ def test_an_edited_reply_without_ids_stays_without() -> None:
     assert ollama.validate({"messages": items}) == []
 
 
-def test_results_without_ids_are_written_in_the_order_of_their_calls() -> None:
+def test_idless_results_follow_their_calls_order() -> None:
     """Their place is all that tells them apart."""
     user, caller, *results = ollama.decode(ROUND)
     both = [message.tool_results[0] for message in reversed(results)]
@@ -112,7 +112,7 @@ def test_results_without_ids_are_written_in_the_order_of_their_calls() -> None:
     assert [item["content"] for item in items[2:]] == ["text of a", "text of b"]
 
 
-def test_calls_of_another_provider_keep_their_ids() -> None:
+def test_foreign_calls_keep_their_ids() -> None:
     """Newer servers read them; older ones ignore them."""
     call = ToolCall("toolu_1", "read", '{"path": "a.py"}')
     messages = [
@@ -142,7 +142,7 @@ def test_an_error_is_text() -> None:
     assert item["content"] == "half\nError: no disk\n[1 line is missing.]"
 
 
-def test_images_are_base64_and_other_media_are_named() -> None:
+def test_images_are_base64_others_are_named() -> None:
     """A location is no image for this server."""
     media = [
         Media("image/png", b"\x89PNG\r\n\x1a\n"),
@@ -167,7 +167,7 @@ def test_images_are_base64_and_other_media_are_named() -> None:
         (None, Media("image/png")),
     ],
 )
-def test_an_image_is_typed_by_its_first_bytes(data: Any, media: Media) -> None:
+def test_images_first_bytes_give_type(data: Any, media: Media) -> None:
     """What is no image is still one in number, and its message goes back as it came."""
     wire = [{"role": "user", "content": "Look.", "images": [data]}]
 
@@ -185,7 +185,7 @@ def test_unknown_fields_come_back() -> None:
     assert ollama.encode(ollama.decode(wire)) == wire
 
 
-def test_thinking_goes_back_only_where_it_came_from() -> None:
+def test_thinking_returns_only_to_its_source() -> None:
     """Another server's thinking is not sent."""
     (own,) = ollama.decode([{"role": "assistant", "content": "Yes.", "thinking": "Well."}])
     foreign = Message("assistant", "Yes.", reasoning="Well.")
@@ -194,7 +194,7 @@ def test_thinking_goes_back_only_where_it_came_from() -> None:
     assert ollama.encode([foreign]) == [{"role": "assistant", "content": "Yes."}]
 
 
-def test_arguments_that_are_a_text_are_read() -> None:
+def test_text_arguments_are_read() -> None:
     """Some models write them so; they are sent back as an object when rebuilt."""
     call = {"function": {"name": "read", "arguments": '{"path": "a.py"}'}}
     (message,) = ollama.decode([{"role": "assistant", "content": "", "tool_calls": [call]}])
@@ -204,7 +204,7 @@ def test_arguments_that_are_a_text_are_read() -> None:
     assert rebuilt["function"]["arguments"] == {"path": "a.py"}
 
 
-def test_a_conversation_without_a_user_gets_one() -> None:
+def test_userless_conversation_gets_a_user() -> None:
     """After its system messages."""
     items = ollama.encode_request([Message("assistant", "Hi.")], system_prompt="Be brief.")
 
@@ -232,7 +232,7 @@ def test_junk_is_read_without_raising(junk: Any) -> None:
 
 
 @given(conversations())
-def test_any_history_is_accepted_and_read_again(messages: list[Message]) -> None:
+def test_any_history_is_accepted_and_reread(messages: list[Message]) -> None:
     """Whatever its damage; and what was written is read and written the same."""
     body = ollama.encode_request(messages)
 
@@ -242,7 +242,7 @@ def test_any_history_is_accepted_and_read_again(messages: list[Message]) -> None
 
 
 @given(st.lists(st.sampled_from([*ROUND, *NAMED]), max_size=12), st.data())
-def test_a_growing_list_is_read_as_the_whole(items: list[Any], data: st.DataObject) -> None:
+def test_growing_list_reads_like_whole(items: list[Any], data: st.DataObject) -> None:
     """Read on, or from an earlier place again, as after an edit: the same ids."""
     decoder = IncrementalDecoder()
     ends = sorted({*data.draw(st.lists(st.integers(0, len(items)), max_size=4)), len(items)})

@@ -32,7 +32,7 @@ NAMELESS = {"role": "tool", "tool_name": "read", "content": "text"}
         [{"role": "user", "content": "", "images": ["iVBORw0KGgo="]}],
     ],
 )
-def test_what_a_server_takes_is_no_violation(messages: list[Any]) -> None:
+def test_what_servers_take_is_no_violation(messages: list[Any]) -> None:
     """With ids or without, and whatever begins."""
     assert ollama.validate({"messages": messages}) == []
 
@@ -65,7 +65,7 @@ def test_what_a_server_refuses_is_named(messages: list[Any], rules: list[str]) -
     ("tool", "rule"),
     [({"function": {}}, "name"), ({"function": {"name": "t", "parameters": []}}, "tools")],
 )
-def test_a_tool_that_cannot_be_read_is_named(tool: Any, rule: str) -> None:
+def test_unreadable_tool_is_named(tool: Any, rule: str) -> None:
     """Its name, and the type of its parameters."""
     (found,) = ollama.validate({"messages": [USER], "tools": [tool]})
 

@@ -19,7 +19,7 @@ def _requests(exchanges: Exchanges) -> Exchanges:
     return [one for one in exchanges if (one.get("request") or {}).get("messages")]
 
 
-def test_every_request_is_the_same_after_a_round_trip(exchanges: Exchanges) -> None:
+def test_every_request_survives_a_round_trip(exchanges: Exchanges) -> None:
     """Read and written again, the JSON text of the conversation is the same."""
     for one in _requests(exchanges):
         sent = one["request"]["messages"]
@@ -30,7 +30,7 @@ def test_every_request_is_the_same_after_a_round_trip(exchanges: Exchanges) -> N
         assert json.dumps(openai_chat.encode(openai_chat.decode(sent))) == json.dumps(sent)
 
 
-def test_no_request_that_was_served_breaks_a_rule(exchanges: Exchanges) -> None:
+def test_no_served_request_breaks_rules(exchanges: Exchanges) -> None:
     """Neither as it was sent, nor written anew from its typed fields."""
     for one in _requests(exchanges):
         messages = [message.replace() for message in openai_chat.decode_request(one["request"])]
@@ -40,7 +40,7 @@ def test_no_request_that_was_served_breaks_a_rule(exchanges: Exchanges) -> None:
         assert openai_chat.validate(openai_chat.encode_request(messages)) == [], one["source"]
 
 
-def test_mistrals_rules_hold_for_what_mistral_served(exchanges: Exchanges) -> None:
+def test_mistrals_rules_hold_for_its_traffic(exchanges: Exchanges) -> None:
     """Its dialect is stricter in ids and in order, and no recorded request breaks it."""
     for one in _requests(exchanges):
         if one["provider"] == "mistral" and one["status"] == 200:

@@ -191,7 +191,7 @@ def test_an_overflow_is_recovered(serve: Serve) -> None:
     assert second < first
 
 
-def test_an_overflow_without_a_budget_is_raised(serve: Serve) -> None:
+def test_overflow_without_budget_is_raised(serve: Serve) -> None:
     """With the sizes that the server named."""
     with pytest.raises(ContextOverflow) as failed:
         loop.Runner(Whole(_decider(serve((400, OVERFLOW))))).run_sync("hi")
@@ -259,7 +259,7 @@ def test_a_broken_connection_is_an_incomplete_reply(serve: Serve, end: list[str]
     assert [message.role for message in asyncio.run(store.full())] == ["user"]
 
 
-def test_a_cancelled_run_leaves_a_whole_session(serve: Serve) -> None:
+def test_cancelled_run_leaves_whole_session(serve: Serve) -> None:
     """The request is stored, nothing half after it."""
     server, store = serve({}), MemoryStore()
 
@@ -277,7 +277,7 @@ def test_a_cancelled_run_leaves_a_whole_session(serve: Serve) -> None:
     assert [message.role for message in asyncio.run(store.load())] == ["user"]
 
 
-def test_it_keeps_the_promises_of_a_decider(serve: Serve) -> None:
+def test_it_keeps_a_deciders_promises(serve: Serve) -> None:
     """Whole replies."""
     server = serve(_reply())
 
@@ -286,7 +286,7 @@ def test_it_keeps_the_promises_of_a_decider(serve: Serve) -> None:
     assert all(openai_chat.validate(request) == [] for request in server.requests)
 
 
-def test_it_keeps_the_promises_of_a_streaming_decider(serve: Serve) -> None:
+def test_it_keeps_a_streaming_deciders_promises(serve: Serve) -> None:
     """Streams, which end with the decision."""
     server = serve(STREAM)
 

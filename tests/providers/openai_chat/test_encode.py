@@ -38,7 +38,7 @@ def test_results_of_one_message_become_several() -> None:
     ]
 
 
-def test_ids_that_will_not_do_are_replaced_in_calls_and_results_alike() -> None:
+def test_unfit_ids_are_replaced_everywhere_alike() -> None:
     """Empty ones, long ones, and ones that were used before, the same way every time."""
     long = "x" * 41
     messages = [
@@ -58,7 +58,7 @@ def test_ids_that_will_not_do_are_replaced_in_calls_and_results_alike() -> None:
     assert ids == ["call_1", "call_2", "c", "c_1", "x" * 30 + "_1", "c_2"]
 
 
-def test_an_open_round_is_closed_and_an_orphan_left_out() -> None:
+def test_open_round_closes_and_orphans_go() -> None:
     """A request never holds a call without a result, nor a result without a call."""
     request = openai_chat.encode_request([ASK, _answering("lost"), _asking(ToolCall("c", "read"))])
 
@@ -66,7 +66,7 @@ def test_an_open_round_is_closed_and_an_orphan_left_out() -> None:
     assert "no result" in request["messages"][2]["content"]
 
 
-def test_messages_that_say_nothing_are_left_out() -> None:
+def test_empty_messages_are_left_out() -> None:
     """Also a reply of the server that held nothing: null is refused on the way back."""
     nothing = {"choices": [{"message": {"role": "assistant", "content": None, "refusal": None}}]}
     empty = Message("assistant", native=openai_chat.decode_response(nothing).native)
@@ -77,7 +77,7 @@ def test_messages_that_say_nothing_are_left_out() -> None:
     }
 
 
-def test_a_conversation_without_a_user_gets_one() -> None:
+def test_userless_conversation_gets_a_user() -> None:
     """After the leading system messages, summary included."""
     summary = ContextSummary("- done", 3).to_message()
 
@@ -95,7 +95,7 @@ def test_a_conversation_without_a_user_gets_one() -> None:
     assert openai_chat.encode_request([])["messages"] == [{"role": "user", "content": "Go on."}]
 
 
-def test_media_become_parts_and_what_has_no_part_is_named() -> None:
+def test_media_become_parts_or_are_named() -> None:
     """Images, sound and PDF have parts; a film has none."""
     media = [
         Media("image/png", b"png"),
@@ -112,7 +112,7 @@ def test_media_become_parts_and_what_has_no_part_is_named() -> None:
     assert content[1]["image_url"]["url"] == "data:image/png;base64,cG5n"
 
 
-def test_media_of_tools_follow_the_round_as_a_users_message() -> None:
+def test_tool_media_follow_the_whole_round() -> None:
     """Not between two results, which would part the second from its call."""
     shot = Message("tool", tool_results=[ToolResult("a", "shot")], media=[Media("image/png", b"x")])
     calls = _asking(ToolCall("a", "shot"), ToolCall("b", "read"))
@@ -124,14 +124,14 @@ def test_media_of_tools_follow_the_round_as_a_users_message() -> None:
     assert request["messages"][-1]["content"][1]["type"] == "image_url"
 
 
-def test_an_assistants_media_are_named_in_its_text() -> None:
+def test_assistants_media_are_named_in_text() -> None:
     """Only a user may send an image."""
     message = Message("assistant", media=[Media("image/png", url="https://x.test/a.png")])
 
     assert openai_chat.encode([message])[0]["content"] == "[image/png: https://x.test/a.png]"
 
 
-def test_arguments_that_are_no_object_are_kept_under_a_key() -> None:
+def test_non_object_arguments_get_a_key() -> None:
     """Raw newlines are mended, anything else is kept as a text."""
     written = ["{oops", "[1]", '{"text": "a\nb"}', '{"path": "\ud83d"}']
     calls = [ToolCall(f"c{number}", "t", text) for number, text in enumerate(written)]
@@ -147,7 +147,7 @@ def test_arguments_that_are_no_object_are_kept_under_a_key() -> None:
     ]
 
 
-def test_a_tools_name_is_made_to_fit() -> None:
+def test_tool_name_is_made_to_fit() -> None:
     """Dots and 128 characters are allowed here, and not there; two names stay two."""
     names = ["files.read", "files_read", "x" * 128]
 

@@ -86,14 +86,14 @@ def test_any_order_of_requests_encodes_each(
 
 
 @given(conversations())
-def test_growing_conversation_is_encoded_at_each_message(history: list[Message]) -> None:
+def test_growing_conversation_encodes_at_each_message(history: list[Message]) -> None:
     """Also where a call waits for its result, or a result comes late."""
     grown = [history[:end] for end in range(len(history) + 1)]
 
     assert _ask(grown) == list(map(encode_request, grown))
 
 
-def test_what_was_sent_is_not_converted_again() -> None:
+def test_sent_messages_are_not_converted_again() -> None:
     """Messages of any origin: their items are the same objects in the next request."""
     call = {"id": "c9", "type": "function", "function": {"name": "read", "arguments": "{}"}}
     decoded = decode_request({"messages": [{"role": "assistant", "tool_calls": [call]}]})

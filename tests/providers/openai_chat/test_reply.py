@@ -97,12 +97,12 @@ def test_an_unknown_word_is_other() -> None:
         ("content_filter", StopReason.CONTENT_FILTER),
     ],
 )
-def test_calls_make_a_stop_a_tool_stop(word: str | None, reason: StopReason) -> None:
+def test_calls_turn_stop_into_tool_stop(word: str | None, reason: StopReason) -> None:
     """But never where the server says that the reply was cut off or withheld."""
     assert openai_chat.stop_reason(_reply(word, tool_calls=[CALL])) is reason
 
 
-def test_a_refusal_is_the_reply_and_withheld() -> None:
+def test_refusal_is_the_reply_and_withheld() -> None:
     """OpenAI says `stop` then, and puts the words beside the content."""
     decision = openai_chat.decode_response(_reply(content=None, refusal="I cannot."))
 
@@ -123,12 +123,12 @@ def test_a_choice_of_junk_says_nothing(choice: Any) -> None:
     assert (decision.reply, decision.tool_calls) == ("", ())
 
 
-def test_an_error_in_the_place_of_a_reply_is_an_error() -> None:
+def test_error_in_replys_place_is_error() -> None:
     """OpenRouter sends it with the status 200."""
     assert openai_chat.stop_reason({"error": {"code": 502}}) is StopReason.ERROR
 
 
-def test_a_reply_goes_back_as_it_came(as_message: Callable[[Decision], Message]) -> None:
+def test_reply_goes_back_as_received(as_message: Callable[[Decision], Message]) -> None:
     """With thinking, signatures, ids and fields that nobody here knows."""
     body = _reply(tool_calls=[{**CALL, "x": 1}], reasoning_content="Hm.", annotations=[])
     decision = openai_chat.decode_response(body)
@@ -139,7 +139,7 @@ def test_a_reply_goes_back_as_it_came(as_message: Callable[[Decision], Message])
     assert openai_chat.encode([message]) == [body["choices"][0]["message"]]
 
 
-def test_an_empty_list_of_calls_does_not_go_back() -> None:
+def test_empty_call_list_never_goes_back() -> None:
     """VLLM sends one in every reply, OpenAI refuses it."""
     decision = openai_chat.decode_response(_reply(tool_calls=[]))
 
@@ -147,7 +147,7 @@ def test_an_empty_list_of_calls_does_not_go_back() -> None:
     assert "tool_calls" not in decision.native.payload
 
 
-def test_calls_that_would_be_refused_on_the_way_back_are_mended_in_the_payload() -> None:
+def test_payload_mends_calls_that_would_fail() -> None:
     """What a model wrote is kept in the call."""
     call = {**CALL, "function": {"name": "read", "arguments": "{oops"}}
 
@@ -174,7 +174,7 @@ SHELL = {"id": "call_1", "type": "custom", "custom": {"name": "sh", "input": "ls
         ({**SHELL, "type": None, "function": {"name": "", "arguments": ""}}, "sh"),
     ],
 )
-def test_a_call_is_read_by_its_type_or_by_what_is_filled(call: dict[str, Any], name: str) -> None:
+def test_call_kind_follows_type_or_content(call: dict[str, Any], name: str) -> None:
     """Snowflake sends every field of every kind, empty where it is of another kind."""
     body = _reply(tool_calls=[call], function_call={"name": "", "arguments": ""}, content="")
     decision = openai_chat.decode_response(body)
@@ -189,7 +189,7 @@ def test_a_call_is_read_by_its_type_or_by_what_is_filled(call: dict[str, Any], n
     assert openai_chat.validate({"messages": sent}) == []
 
 
-def test_an_empty_call_of_the_older_form_is_none() -> None:
+def test_empty_legacy_call_is_none() -> None:
     """Snowflake sends one with every reply."""
     empty = {"function_call": {"name": "", "arguments": ""}, "tool_calls": None}
     sound = {"audio": {"id": "", "data": "", "transcript": ""}}
@@ -203,7 +203,7 @@ def test_an_empty_call_of_the_older_form_is_none() -> None:
     )
 
 
-def test_arguments_may_be_an_object_and_ids_may_be_missing() -> None:
+def test_object_arguments_and_missing_ids_pass() -> None:
     """An id is the loop's business; the object is read as its JSON text."""
     call = {"function": {"name": "read", "arguments": {"path": "\u65e5"}}}
 
@@ -212,7 +212,7 @@ def test_arguments_may_be_an_object_and_ids_may_be_missing() -> None:
     assert decision.tool_calls == (ToolCall("", "read", '{"path": "\u65e5"}'),)
 
 
-def test_a_legacy_call_is_a_call_without_an_id() -> None:
+def test_legacy_call_has_no_id() -> None:
     """The loop names it, and it is written in today's form then."""
     legacy = {"name": "read", "arguments": "{}"}
 
@@ -233,7 +233,7 @@ def test_an_older_completion_is_read_too() -> None:
     assert (decision.reply, decision.stop_reason) == ("Hi.", StopReason.MAX_TOKENS)
 
 
-def test_the_objects_of_the_sdk_read_as_their_json() -> None:
+def test_sdk_objects_read_as_their_json() -> None:
     """Fields that the SDK does not know included."""
     body = {
         **_reply(reasoning="Hm.", tool_calls=[CALL]),

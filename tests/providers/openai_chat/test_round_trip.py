@@ -95,7 +95,7 @@ CONVERSATIONS: dict[str, list[Any]] = {
 
 
 @pytest.mark.parametrize("name", CONVERSATIONS)
-def test_what_a_client_sent_is_the_same_after_a_round_trip(name: str) -> None:
+def test_client_request_survives_a_round_trip(name: str) -> None:
     """To the byte, the order of keys included."""
     wire = CONVERSATIONS[name]
 
@@ -115,7 +115,7 @@ def test_junk_is_read_without_an_error(junk: Any) -> None:
     assert openai_chat.encode(messages) == expected
 
 
-def test_thinking_is_found_wherever_a_server_puts_it() -> None:
+def test_thinking_is_found_anywhere() -> None:
     """The content of some is a list, others have one of three fields beside it."""
     replies = [
         {
@@ -144,7 +144,7 @@ def test_an_edited_message_goes_out_edited() -> None:
         assert openai_chat.encode([edited]) == [{"role": "user", "content": "open"}]
 
 
-def test_another_providers_payload_and_thinking_stay_here() -> None:
+def test_foreign_payload_and_thinking_stay_here() -> None:
     """The message is written from its typed fields, its reasoning is not."""
     message = Message(
         "assistant", "Yes.", reasoning="Hm.", native=ProviderPayload("elsewhere", {"x": 1})
@@ -153,7 +153,7 @@ def test_another_providers_payload_and_thinking_stay_here() -> None:
     assert openai_chat.encode([message]) == [{"role": "assistant", "content": "Yes."}]
 
 
-def test_an_edit_keeps_what_a_part_said_beside_its_address() -> None:
+def test_edit_keeps_an_images_detail() -> None:
     """The text changes; the image is sent with its `detail`, as it came."""
     wire = CONVERSATIONS["parts, cache marks, images, sound, files"]
 
@@ -163,7 +163,7 @@ def test_an_edit_keeps_what_a_part_said_beside_its_address() -> None:
     assert parts == [{"type": "text", "text": "b"}, *wire[0]["content"][1:]]
 
 
-def test_a_result_that_was_edited_keeps_its_place_beside_untouched_ones() -> None:
+def test_edited_result_keeps_its_place() -> None:
     """Only the edited one is written anew."""
     wire = [
         USER,
@@ -179,7 +179,7 @@ def test_a_result_that_was_edited_keeps_its_place_beside_untouched_ones() -> Non
     assert sent[2:] == [{**ANSWER, "content": "short"}, wire[3]]
 
 
-def test_a_legacy_call_that_was_edited_takes_its_result_along() -> None:
+def test_edited_legacy_call_takes_result_along() -> None:
     """Both are written in today's form, under one id."""
     messages = openai_chat.decode(CONVERSATIONS["the form of 2023"])
     messages[1] = messages[1].replace(content="I call.")
@@ -190,7 +190,7 @@ def test_a_legacy_call_that_was_edited_takes_its_result_along() -> None:
     assert request["messages"][2] == {"role": "tool", "tool_call_id": "call_1", "content": "1"}
 
 
-def test_a_legacy_call_may_be_answered_by_a_result_of_ours() -> None:
+def test_our_result_may_answer_legacy_call() -> None:
     """The result takes the form that the call is in."""
     messages = openai_chat.decode(CONVERSATIONS["the form of 2023"])[:2]
 
@@ -200,14 +200,14 @@ def test_a_legacy_call_may_be_answered_by_a_result_of_ours() -> None:
 
 
 @pytest.mark.parametrize("before", [[USER], [USER, ASKING, ANSWER], [USER, ASKING]])
-def test_a_lone_function_message_is_the_same_after_a_round_trip(before: list[Any]) -> None:
+def test_lone_function_message_survives_round_trip(before: list[Any]) -> None:
     """No call of the older form stands before it."""
     wire = [*before, {"role": "function", "name": "f", "content": "1"}, USER]
 
     assert openai_chat.encode(openai_chat.decode(wire)) == wire
 
 
-def test_what_the_model_said_aloud_is_sent_back_by_its_id() -> None:
+def test_spoken_reply_goes_back_by_id() -> None:
     """The transcript is the reply's text, the sound is not sent again."""
     spoken = {
         "role": "assistant",

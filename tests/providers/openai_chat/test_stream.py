@@ -37,7 +37,7 @@ def _whole(*events: Any) -> dict[str, Any]:
     return stream.response()
 
 
-def test_a_streamed_reply_equals_the_one_that_is_not_streamed() -> None:
+def test_streamed_reply_equals_the_unstreamed_one() -> None:
     """Texts, thinking, usage in the last event, and what stands beside them."""
     events = [
         {"choices": [], "prompt_filter_results": [{"prompt_index": 0}], "id": "", "created": 0},
@@ -69,7 +69,7 @@ def test_a_streamed_reply_equals_the_one_that_is_not_streamed() -> None:
     }
 
 
-def test_each_piece_of_text_is_given_as_it_comes() -> None:
+def test_each_text_piece_is_given_immediately() -> None:
     """Several tokens may come at once; what is no text gives none."""
     stream = openai_chat.StreamedResponse()
     events = [_event(role="assistant"), _event(content="Hel"), _event(reasoning="x"), _call("")]
@@ -90,7 +90,7 @@ def test_each_piece_of_text_is_given_as_it_comes() -> None:
         [{"content": "Yes.", "refusal": ""}, {"content": "", "audio": {"transcript": "Yes."}}],
     ],
 )
-def test_the_pieces_are_the_reply_wherever_it_stands(deltas: list[dict[str, Any]]) -> None:
+def test_pieces_are_the_reply_anywhere(deltas: list[dict[str, Any]]) -> None:
     """A refusal, and what is said aloud, where there is no content."""
     stream = openai_chat.StreamedResponse()
 
@@ -102,7 +102,7 @@ def test_the_pieces_are_the_reply_wherever_it_stands(deltas: list[dict[str, Any]
 
 
 @pytest.mark.parametrize("word", ["null", "not_finished", ""])
-def test_a_word_that_is_none_ends_no_stream(word: str) -> None:
+def test_invalid_word_ends_no_stream(word: str) -> None:
     """DashScope and watsonx put one into every event but the last."""
     going = _event(word, content="Hi.")
 
@@ -113,7 +113,7 @@ def test_a_word_that_is_none_ends_no_stream(word: str) -> None:
     assert body["choices"][0]["finish_reason"] == "stop"
 
 
-def test_another_name_without_ids_is_another_call() -> None:
+def test_another_idless_name_is_another_call() -> None:
     """Also under one index, and before any argument."""
     events = [_call("", 0, "", "get_time"), _call("", 0, "", "get_date"), _event("tool_calls")]
 
@@ -122,7 +122,7 @@ def test_another_name_without_ids_is_another_call() -> None:
     assert [call.name for call in decision.tool_calls] == ["get_time", "get_date"]
 
 
-def test_a_name_in_pieces_is_one_name() -> None:
+def test_name_in_pieces_is_one() -> None:
     """Under an id it may grow until the arguments begin."""
     events = [_call("", 0, "a", "get_"), _call(None, 0, None, "time"), _call("{}", 0)]
 
@@ -184,14 +184,14 @@ def test_calls_without_ids_are_told_apart() -> None:
     assert decision.stop_reason is StopReason.TOOL
 
 
-def test_calls_of_one_tool_without_ids_are_told_apart() -> None:
+def test_idless_calls_of_tool_stay_apart() -> None:
     """Also where they have no arguments."""
     body = _whole(*[_call("{}", 0, None, "now")] * 2, _event("tool_calls"))
 
     assert [call.name for call in openai_chat.decode_response(body).tool_calls] == ["now", "now"]
 
 
-def test_arguments_may_come_as_an_object_and_fields_beside_them() -> None:
+def test_object_arguments_keep_fields_beside_them() -> None:
     """Gemini's signature stays with its call."""
     extra = {"google": {"thought_signature": "sig"}}
     event = _event(
@@ -234,7 +234,7 @@ def test_mistrals_chunks_are_joined_by_kind() -> None:
     ]
 
 
-def test_details_of_reasoning_are_joined_by_index() -> None:
+def test_reasoning_details_join_by_index() -> None:
     """A signature comes in a piece of its own."""
     detail = {"type": "reasoning.text", "index": 0}
     events = [_event(reasoning_details=[{**detail, "text": text}]) for text in ("a", "b")]
@@ -253,7 +253,7 @@ def test_details_of_reasoning_are_joined_by_index() -> None:
     ]
 
 
-def test_sound_and_a_legacy_call_are_joined_too() -> None:
+def test_sound_and_legacy_call_are_joined() -> None:
     """The transcript is the text; a name may come again."""
     events = [
         _event(audio={"id": "au", "transcript": "He"}),
@@ -287,7 +287,7 @@ def test_several_choices_are_kept_apart() -> None:
         {"choices": [{"index": 0, "delta": {}, "finish_reason": None, "usage": USED}]},
     ],
 )
-def test_usage_is_found_in_any_last_event(last: dict[str, Any]) -> None:
+def test_any_last_event_may_hold_usage(last: dict[str, Any]) -> None:
     """It stands in the reply's own place in the end."""
     assert openai_chat.usage(_whole(_event("stop", content="Hi."), last)) == Usage(7, 3, 10)
 
@@ -295,7 +295,7 @@ def test_usage_is_found_in_any_last_event(last: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "events", [[], [_event(content="He")], [_event(content="He"), _call('{"p', 0, "a", "read")]]
 )
-def test_a_stream_without_its_end_is_no_reply(events: list[Any]) -> None:
+def test_stream_without_end_is_no_reply(events: list[Any]) -> None:
     """The error holds the text that had come."""
     with pytest.raises(IncompleteReply) as broken:
         _whole(*events)
@@ -304,7 +304,7 @@ def test_a_stream_without_its_end_is_no_reply(events: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("end", ["[DONE]", "data: [DONE]", {"choices": [], "usage": USED}])
-def test_a_stream_may_end_without_a_reason(end: Any) -> None:
+def test_stream_may_end_without_reason(end: Any) -> None:
     """Snowflake's never give one: the usage, or the mark of the transport, ends them."""
     decision = openai_chat.decode_response(_whole(_event(content="Hi."), end))
 
@@ -320,7 +320,7 @@ def test_a_stream_may_end_without_a_reason(end: Any) -> None:
         ({"error": {"code": "server_error", "message": "gone"}}, None),
     ],
 )
-def test_an_error_within_the_stream_is_raised(error: dict[str, Any], status: int | None) -> None:
+def test_stream_error_is_raised(error: dict[str, Any], status: int | None) -> None:
     """With the status that it names."""
     with pytest.raises(RequestFailed, match="gone") as failed:
         _whole(_event(content="He"), error)
@@ -328,7 +328,7 @@ def test_an_error_within_the_stream_is_raised(error: dict[str, Any], status: int
     assert failed.value.status == status
 
 
-def test_an_overflow_within_the_stream_is_one() -> None:
+def test_overflow_in_stream_is_one() -> None:
     """So that the loop compacts and asks again."""
     message = (
         "This model's maximum context length is 4097 tokens. However, your messages resulted "
@@ -339,7 +339,7 @@ def test_an_overflow_within_the_stream_is_one() -> None:
         _whole({"model": "m", "error": {"message": message, "code": "context_length_exceeded"}})
 
 
-def test_an_overflow_within_the_stream_names_the_model() -> None:
+def test_overflow_in_stream_names_the_model() -> None:
     """That of the events before it."""
     message = "This model's maximum context length is 4097 tokens. Please reduce the length."
 
@@ -349,7 +349,7 @@ def test_an_overflow_within_the_stream_names_the_model() -> None:
     assert failed.value.model == "m"
 
 
-def test_what_is_put_together_is_json_and_events_are_left_alone() -> None:
+def test_assembled_json_leaves_events_alone() -> None:
     """An event may be fed to two readers."""
     events = [_call("{", 0, "a", "f"), _event("stop", reasoning_details=[{"text": "a"}])]
     before = json.dumps(events)
@@ -413,7 +413,7 @@ def test_many_calls_cost_linear_time() -> None:
     assert _seconds(stream(32_000)) < 24 * _seconds(stream(4_000))
 
 
-def test_a_long_text_is_not_joined_for_each_piece() -> None:
+def test_long_text_keeps_pieces_cheap() -> None:
     """It makes no difference whether it stands before the calls or after them."""
     texts = [_event(content="word " * 400)] * 5_000
     calls, end = [_call("1", 0, "c", "read")] * 4_000, _event("tool_calls")

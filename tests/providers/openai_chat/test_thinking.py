@@ -55,7 +55,7 @@ def test_an_edited_message_keeps_its_thinking(server: str, decided: Callable[...
 
 
 @pytest.mark.parametrize("server", THINKING)
-def test_a_malformed_argument_does_not_cost_the_thinking(
+def test_malformed_argument_spares_the_thinking(
     server: str, decided: Callable[..., Message]
 ) -> None:
     """The call keeps what the model wrote; only the arguments are sent as an object."""
@@ -69,7 +69,7 @@ def test_a_malformed_argument_does_not_cost_the_thinking(
     assert (sent["tool_calls"], sent["x"]) == ([{**CALL, "function": mended}], 1)
 
 
-def test_a_malformed_legacy_call_is_mended_too(decided: Callable[..., Message]) -> None:
+def test_malformed_legacy_call_is_mended_too(decided: Callable[..., Message]) -> None:
     """It stays in its form."""
     legacy = {"name": "read", "arguments": "{oops"}
 
@@ -80,7 +80,7 @@ def test_a_malformed_legacy_call_is_mended_too(decided: Callable[..., Message]) 
     assert sent["reasoning_content"] == "Hm."
 
 
-def test_what_a_client_sent_malformed_is_not_mended() -> None:
+def test_clients_malformed_call_is_not_mended() -> None:
     """A recorded conversation is the same after a round trip."""
     call = {**CALL, "function": {"name": "read", "arguments": "{oops"}}
     wire = [{"role": "assistant", "content": "", "tool_calls": [call]}]
@@ -105,7 +105,7 @@ def test_edited_thinking_goes_out_edited(
 @pytest.mark.parametrize(
     "native", [None, ProviderPayload("elsewhere", {"reasoning_content": "Hm."})]
 )
-def test_thinking_without_a_payload_of_ours_stays_here(
+def test_thinking_without_our_payload_stays_here(
     native: ProviderPayload | None, decided: Callable[..., Message]
 ) -> None:
     """Whether the payload is another provider's or was dropped by `replace`."""

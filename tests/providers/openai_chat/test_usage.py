@@ -172,13 +172,13 @@ def test_every_convention_becomes_ours(name: str) -> None:
         {"timings": {"prompt_n": 7, "predicted_n": 3, "cache_n": 0}},
     ],
 )
-def test_usage_is_found_where_a_server_puts_it(body: dict[str, Any]) -> None:
+def test_usage_is_found_wherever_put(body: dict[str, Any]) -> None:
     """Groq, Moonshot, the numbers alone, and llama.cpp's timings."""
     assert openai_chat.usage(body) == Usage(7, 3)
 
 
 @pytest.mark.parametrize("junk", [None, 3, "text", [], {}, {"usage": []}, {"usage": {}}])
-def test_no_usage_is_a_usage_of_nothing(junk: Any) -> None:
+def test_no_usage_means_nothing_used(junk: Any) -> None:
     """A decision without it says so."""
     assert openai_chat.usage(junk) == Usage()
     assert openai_chat.decode_response(junk).usage is None
@@ -197,7 +197,7 @@ NAMES = [
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), COUNTS))
-def test_no_part_is_more_than_its_whole(reported: dict[str, Any]) -> None:
+def test_no_part_exceeds_its_whole(reported: dict[str, Any]) -> None:
     """Whatever a server reports."""
     used = openai_chat.usage({"usage": reported})
 

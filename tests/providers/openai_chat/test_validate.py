@@ -49,7 +49,7 @@ BROKEN: dict[str, tuple[str, list[Any]]] = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_rule_is_named_and_nothing_else(name: str) -> None:
+def test_only_the_broken_rule_is_named(name: str) -> None:
     """With the place and the source."""
     rule, messages = BROKEN[name]
 
@@ -103,7 +103,7 @@ def test_what_openai_takes_breaks_no_rule(messages: list[Any]) -> None:
     assert openai_chat.validate({"messages": messages}) == []
 
 
-def test_another_makers_model_is_not_measured_by_openais_own_rules() -> None:
+def test_openais_own_rules_bind_only_openai() -> None:
     """Others take empty lists; what all refuse is still refused."""
     messages = [{"role": "assistant", "content": "Hi.", "tool_calls": []}, ANSWER]
     request = {"model": "grok-4", "messages": messages, "tools": []}
@@ -147,7 +147,7 @@ def test_mistral_is_stricter(rule: str, messages: list[Any]) -> None:
         ("mistral", 0),
     ],
 )
-def test_mistrals_models_are_known_by_their_names(model: str, count: int) -> None:
+def test_mistral_models_are_known_by_name(model: str, count: int) -> None:
     """Where others serve them, Mistral's server is not the one that refuses."""
     messages = [USER, {"role": "assistant", "content": "Hi."}]
 

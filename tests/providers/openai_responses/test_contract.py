@@ -10,7 +10,7 @@ from agentic.testing import check_adapter
 pytestmark = [pytest.mark.corpus, pytest.mark.long]
 
 
-def test_the_adapter_keeps_its_promises_on_what_was_recorded(
+def test_adapter_keeps_promises_on_recordings(
     recorded: list[dict[str, Any]],
 ) -> None:
     """Every request that was served, every reply and every stream."""

@@ -36,14 +36,14 @@ def test_every_request_round_trips(recorded: list[dict[str, Any]]) -> None:
     assert len(requests) >= 80
 
 
-def test_no_request_that_was_served_is_refused(recorded: list[dict[str, Any]]) -> None:
+def test_no_served_request_is_refused(recorded: list[dict[str, Any]]) -> None:
     """Nor one that was refused for something else than its shape."""
     served = [exchange for exchange in recorded if exchange.get("request")]
 
     assert [validate(exchange["request"]) for exchange in served] == [[]] * len(served)
 
 
-def test_every_response_is_read_and_goes_back(
+def test_responses_are_read_and_go_back(
     recorded: list[dict[str, Any]], as_message: Callable[[Decision], Message]
 ) -> None:
     """No word is unknown, usage is found, and the items are sent as they came."""

@@ -164,7 +164,7 @@ def test_a_whole_run_with_tools(serve: Any, *, streamed: bool) -> None:
     assert requests[0]["tools"] == encode_tools([ToolDefinition("read")])
 
 
-def test_a_request_keeps_the_conversation_with_the_caller(serve: Any) -> None:
+def test_request_keeps_conversation_with_caller(serve: Any) -> None:
     """Options win, and the provider's own tools stand beside the loop's."""
     options = {"temperature": 0.5, "store": True, "tools": [{"type": "web_search"}]}
 
@@ -220,7 +220,7 @@ def test_instructions_of_options_join_the_conversations(serve: Any) -> None:
     ("model", "store", "sent"),
     [("gpt-5", False, 3), ("gpt-5", True, 4), ("gpt-oss-120b", False, 4)],
 )
-def test_reasoning_that_is_neither_stored_nor_sealed_stays(
+def test_unstored_unsealed_reasoning_stays_here(
     serve: Any, model: str, sent: int, *, store: bool
 ) -> None:
     """It came from a conversation that the provider kept; what followed goes without its ids."""
@@ -306,7 +306,7 @@ def test_a_reply_is_streamed(serve: Any) -> None:
     assert request["stream"] is True
 
 
-def test_an_overflow_is_recovered_by_a_compaction(serve: Any) -> None:
+def test_overflow_is_recovered_by_compaction(serve: Any) -> None:
     """The runner compacts its history and asks once more, with less."""
     store = MemoryStore()
     for number in range(12):
@@ -354,7 +354,7 @@ def test_an_overflow_that_opens_a_stream(serve: Any) -> None:
     run(serve, [[begins]], job)
 
 
-def test_a_rate_limit_is_a_failed_request(serve: Any) -> None:
+def test_rate_limit_is_failed_request(serve: Any) -> None:
     """With its status; nothing is compacted for it."""
 
     async def job(server: Any) -> None:
@@ -396,7 +396,7 @@ def test_a_response_that_failed_is_raised(serve: Any, *, streamed: bool) -> None
 
 
 @pytest.mark.parametrize("dropped", [[delta("Hel"), None], [delta("Hel")]], ids=["abort", "end"])
-def test_a_connection_that_drops_is_no_reply(serve: Any, dropped: list[Any]) -> None:
+def test_dropped_connection_is_no_reply(serve: Any, dropped: list[Any]) -> None:
     """Whether it is torn or just ends; the error holds what had arrived."""
 
     async def job(server: Any) -> None:
@@ -407,7 +407,7 @@ def test_a_connection_that_drops_is_no_reply(serve: Any, dropped: list[Any]) -> 
     run(serve, [dropped], job)
 
 
-def test_a_cancelled_run_leaves_a_whole_session(serve: Any) -> None:
+def test_cancelled_run_leaves_whole_session(serve: Any) -> None:
     """What was stored can be sent again."""
     store = MemoryStore()
 
@@ -437,7 +437,7 @@ def test_the_pieces_can_be_watched(serve: Any) -> None:
     assert run(serve, [stream], job)[0] == ["Do", "ne."]
 
 
-def test_the_names_of_tools_are_the_loops(serve: Any) -> None:
+def test_tool_names_are_the_loops(serve: Any) -> None:
     """A tool with a dot is called by a name without, and found."""
     name = encode_tools([ToolDefinition("files.read")])[0]["name"]
 
@@ -460,7 +460,7 @@ def test_a_reply_of_full_length_was_cut(serve: Any) -> None:
     assert run(serve, [DONE], job)[0].stop_reason == StopReason.MAX_TOKENS
 
 
-def test_reasoning_that_cannot_be_decrypted_is_another_matter(serve: Any) -> None:
+def test_undecryptable_reasoning_is_another_matter(serve: Any) -> None:
     """Asking without the option would not mend it."""
     words = "The encrypted content gAAAA could not be verified."
 
@@ -486,7 +486,7 @@ def test_the_provider_counts_tokens(serve: Any) -> None:
     assert set(request) == {"model", "instructions", "input", "reasoning"}
 
 
-def test_it_keeps_the_promises_of_a_decider(serve: Any) -> None:
+def test_it_keeps_a_deciders_promises(serve: Any) -> None:
     """Every client is opened in the loop that asks."""
 
     class Fresh:

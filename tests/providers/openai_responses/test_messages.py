@@ -154,7 +154,7 @@ def test_requests_round_trip(name: str) -> None:
 
 @pytest.mark.parametrize("instructions", ["Be brief.", "", None])
 @pytest.mark.parametrize("said", ["Hi.", [{"role": "user", "content": "Hi."}]])
-def test_a_text_as_input_stays_a_text(instructions: str | None, said: object) -> None:
+def test_text_input_stays_a_text(instructions: str | None, said: object) -> None:
     """So do instructions that say nothing."""
     request = {"instructions": instructions, "input": said}
 
@@ -172,14 +172,14 @@ def test_a_turn_is_one_message() -> None:
     assert answered.tool_results == (ToolResult("c1", output="print()"),)
 
 
-def test_thinking_that_is_no_summary_is_read_too() -> None:
+def test_non_summary_thinking_is_read_too() -> None:
     """DeepSeek, gpt-oss and llama.cpp give it as content."""
     item = {"type": "reasoning", "summary": [], "content": [{"text": "Hm."}]}
 
     assert decode([item])[0].reasoning == "Hm."
 
 
-def test_the_callers_calls_have_results_and_the_providers_have_none() -> None:
+def test_only_callers_calls_have_results() -> None:
     """A shell in the provider's container is the provider's business."""
     ours = decode(ITEMS["tools of the caller"])
     theirs = decode(ITEMS["a shell on the server"])
@@ -242,7 +242,7 @@ def test_an_edited_result_goes_out_edited() -> None:
     }
 
 
-def test_items_of_another_provider_are_not_sent() -> None:
+def test_other_providers_items_are_not_sent() -> None:
     """Nor is what the model thought elsewhere."""
     said = Message("assistant", "Hello.", reasoning="Hm.", native=ProviderPayload("gemini", [SAID]))
 
@@ -291,9 +291,7 @@ def test_items_of_another_provider_are_not_sent() -> None:
     ],
     ids=["shell", "patch", "local shell", "tool search"],
 )
-def test_a_result_has_the_form_that_its_call_asks_for(
-    call: dict[str, Any], expected: dict[str, Any]
-) -> None:
+def test_result_takes_its_calls_form(call: dict[str, Any], expected: dict[str, Any]) -> None:
     """A failure is told in the form's own way, or in its text."""
     (turn,) = decode([call])
     failed = Message("tool", tool_results=[ToolResult("c1", error=ToolError("no"))])
@@ -301,7 +299,7 @@ def test_a_result_has_the_form_that_its_call_asks_for(
     assert encode([turn, failed]) == [call, expected]
 
 
-def test_a_computer_call_without_a_screenshot_becomes_a_function_call() -> None:
+def test_computer_call_without_screenshot_becomes_function() -> None:
     """Its form has no room for words."""
     (turn,) = decode(ITEMS["tools of the caller"][4:5])
     told = Message("tool", tool_results=[ToolResult("c3", error=ToolError("no screen"))])
@@ -327,7 +325,7 @@ def test_words_beside_a_screenshot_are_told() -> None:
 
 @pytest.mark.parametrize("answer", ["function_call_output", "tool_search_output"])
 @pytest.mark.parametrize("kept", [True, False], ids=["stale payload", "replace"])
-def test_an_edited_result_of_a_search_keeps_its_text(answer: str, *, kept: bool) -> None:
+def test_edited_search_result_keeps_its_text(answer: str, *, kept: bool) -> None:
     """The form of a search has no room for words; that of a function has, and is accepted."""
     call = ITEMS["a search for tools"][2]
     turn, answered = decode([call, {"type": answer, "call_id": "s1", "output": "One."}])
@@ -340,7 +338,7 @@ def test_an_edited_result_of_a_search_keeps_its_text(answer: str, *, kept: bool)
 
 
 @pytest.mark.parametrize("named", ["c", "lsh_1"])
-def test_the_output_of_a_local_shell_may_name_its_call_by_id_alone(named: str) -> None:
+def test_local_shell_output_needs_only_id(named: str) -> None:
     """The SDK's type has no `call_id`: its `id` is that of the call, or the call's `call_id`."""
     call = {"type": "local_shell_call", "id": "lsh_1", "call_id": "c", "action": {"type": "exec"}}
     output = {"type": "local_shell_call_output", "id": named, "output": "REAL", "status": None}
@@ -357,7 +355,7 @@ def test_the_output_of_a_local_shell_may_name_its_call_by_id_alone(named: str) -
 
 
 @pytest.mark.parametrize("call_id", [None, "", "x" * 65])
-def test_a_call_whose_id_is_refused_is_written_anew(call_id: str | None) -> None:
+def test_call_with_refused_id_is_rewritten(call_id: str | None) -> None:
     """And its output with it."""
     messages = decode([{**CALL, "call_id": call_id}, {**OUTPUT, "call_id": call_id}])
 
@@ -367,7 +365,7 @@ def test_a_call_whose_id_is_refused_is_written_anew(call_id: str | None) -> None
     assert request["input"][1]["output"] == "print()"
 
 
-def test_a_function_called_by_a_program_is_answered_to_it() -> None:
+def test_programs_calls_are_answered_to_it() -> None:
     """Programmatic tool calling: the output names the caller that the call names."""
     caller = {"type": "program", "caller_id": "call_9"}
     (turn,) = decode([{**CALL, "caller": caller}])
@@ -420,7 +418,7 @@ def test_leading_system_messages_are_instructions() -> None:
     ]
 
 
-def test_a_conversation_without_a_word_asks_to_go_on() -> None:
+def test_wordless_conversation_asks_to_go_on() -> None:
     """An empty input is refused."""
     assert encode_request([Message("system", "Be brief."), Message("user")]) == {
         "instructions": "Be brief.",
@@ -444,7 +442,7 @@ def test_what_the_wire_refuses_is_rewritten() -> None:
     assert request == encode_request([*turn, *turn])
 
 
-def test_a_message_that_stands_twice_is_written_anew_the_second_time() -> None:
+def test_repeated_message_is_rewritten_second_time() -> None:
     """The provider refuses an item id that it has seen."""
     turn = decode([*TURN, OUTPUT])
 
@@ -464,7 +462,7 @@ def test_half_a_character_becomes_a_mark() -> None:
     json.dumps(items, ensure_ascii=False).encode()
 
 
-def test_outputs_for_calls_on_the_server_are_kept() -> None:
+def test_outputs_for_server_calls_are_kept() -> None:
     """With a previous response, a request may hold outputs alone."""
     request = {"previous_response_id": "resp_1", "input": [OUTPUT]}
 
@@ -501,7 +499,7 @@ def test_tools_are_functions() -> None:
     ]
 
 
-def test_the_names_of_tools_come_back_with_the_items() -> None:
+def test_tool_names_come_back_with_items() -> None:
     """A tool that the wire spells otherwise keeps the model's own items."""
     name = encode_tools([ToolDefinition("files.read")])[0]["name"]
     items = [REASONING, {**CALL, "name": name}]

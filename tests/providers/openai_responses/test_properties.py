@@ -56,7 +56,7 @@ def test_what_is_written_anew_is_accepted(
 
 @MANY
 @given(messages=conversations())
-def test_what_was_written_is_read_and_written_again(messages: list[Message]) -> None:
+def test_written_items_round_trip(messages: list[Message]) -> None:
     """The items of any conversation round-trip."""
     items = encode(messages)
 
@@ -65,7 +65,7 @@ def test_what_was_written_is_read_and_written_again(messages: list[Message]) -> 
 
 @MANY
 @given(messages=conversations(), budget=st.integers(1, 400))
-def test_native_items_stay_acceptable_after_a_cut(messages: list[Message], budget: int) -> None:
+def test_native_items_survive_a_cut(messages: list[Message], budget: int) -> None:
     """A strategy drops whole rounds, whose items go together."""
     decoded = decode(encode_request(messages)["input"])
 
@@ -105,7 +105,7 @@ _ITEMS = st.lists(
 
 @MANY
 @given(items=_ITEMS, key=_ODD)
-def test_no_odd_field_of_an_item_raises(items: list[object], key: object) -> None:
+def test_no_odd_item_field_raises(items: list[object], key: object) -> None:
     """Wherever a text is expected, anything may stand; what is read is written again."""
     request = {"model": key, "store": key, "tools": items, "input": items}
 

@@ -42,7 +42,7 @@ def response(*output: Any, status: str | None = "completed", **more: Any) -> dic
     return {"object": "response", "status": status, "output": list(output), **more}
 
 
-def test_a_reply_goes_back_as_it_came(as_message: Callable[[Decision], Message]) -> None:
+def test_reply_goes_back_as_received(as_message: Callable[[Decision], Message]) -> None:
     """Encrypted reasoning, ids and annotations included."""
     decision = decode_response(response(REASONING, SAID, CALL))
 
@@ -50,7 +50,7 @@ def test_a_reply_goes_back_as_it_came(as_message: Callable[[Decision], Message])
     assert json.dumps(encode([as_message(decision)])) == json.dumps([REASONING, SAID, CALL])
 
 
-def test_a_reply_whose_arguments_are_broken_goes_back_mended(
+def test_reply_with_broken_arguments_is_mended(
     as_message: Callable[[Decision], Message],
 ) -> None:
     """A history that holds such a call is refused for ever by vLLM and llama.cpp."""
@@ -62,7 +62,7 @@ def test_a_reply_whose_arguments_are_broken_goes_back_mended(
     }
 
 
-def test_a_reply_that_was_cut_off_while_thinking_is_left_out(
+def test_reply_cut_while_thinking_is_dropped(
     as_message: Callable[[Decision], Message],
 ) -> None:
     """Reasoning is refused without the item that would have followed it."""
@@ -75,7 +75,7 @@ def test_a_reply_that_was_cut_off_while_thinking_is_left_out(
     assert encode([as_message(said)]) == [SAID]
 
 
-def test_a_call_that_the_provider_answered_is_not_open(
+def test_call_answered_by_provider_is_closed(
     as_message: Callable[[Decision], Message],
 ) -> None:
     """A hosted shell's output stands in the same response."""
@@ -88,7 +88,7 @@ def test_a_call_that_the_provider_answered_is_not_open(
     assert encode([as_message(decision)]) == [call, output, SAID]
 
 
-def test_the_buckets_of_the_usage_are_ours() -> None:
+def test_usage_buckets_are_ours() -> None:
     """Input holds what was cached, output what was thought."""
     told = {
         "input_tokens": 100,
@@ -113,7 +113,7 @@ def test_the_buckets_of_the_usage_are_ours() -> None:
         (None, Usage()),
     ],
 )
-def test_odd_usage_is_read_as_far_as_it_goes(told: object, expected: Usage) -> None:
+def test_odd_usage_is_read_where_possible(told: object, expected: Usage) -> None:
     """Nulls, digits as text, fractions, negatives, other servers' names, llama.cpp's timings."""
     assert usage(told) == expected
 
@@ -164,7 +164,7 @@ def test_an_incomplete_response_says_why(detail: str, reason: str) -> None:
     assert decode_response(given).stop_word == detail
 
 
-def test_a_reply_that_used_all_it_may_was_cut_off() -> None:
+def test_reply_using_its_limit_was_cut() -> None:
     """llama.cpp calls it completed."""
     used = {"input_tokens": 9, "output_tokens": 16}
 
@@ -174,7 +174,7 @@ def test_a_reply_that_used_all_it_may_was_cut_off() -> None:
     assert [stop_reason(cut), stop_reason(whole)] == [StopReason.MAX_TOKENS, StopReason.STOP]
 
 
-def test_a_word_that_nobody_knows_is_kept() -> None:
+def test_unknown_word_is_kept() -> None:
     """It is OTHER, and in a test it raises."""
     decision = decode_response(response(SAID, status="napping"))
 

@@ -96,7 +96,7 @@ def fed(events: Iterable[dict[str, Any]]) -> tuple[StreamedResponse, list[str]]:
     return streamed, [piece for piece in map(streamed.feed, events) if piece]
 
 
-def test_the_pieces_are_text_and_the_end_is_the_response() -> None:
+def test_pieces_are_text_end_is_response() -> None:
     """The assembled response is the one of the last event."""
     streamed, pieces = fed([*PIECES, END])
 
@@ -105,14 +105,14 @@ def test_the_pieces_are_text_and_the_end_is_the_response() -> None:
     assert streamed.response() == WHOLE
 
 
-def test_an_empty_end_is_filled_with_what_had_arrived() -> None:
+def test_empty_end_uses_what_had_arrived() -> None:
     """Some servers send the items in pieces only."""
     streamed, _ = fed([*PIECES, {**END, "response": {**WHOLE, "output": []}}])
 
     assert streamed.response() == WHOLE
 
 
-def test_what_is_done_replaces_what_was_put_together() -> None:
+def test_done_item_replaces_its_pieces() -> None:
     """An item's last event carries all of it, encrypted reasoning included."""
     done = {
         "type": "response.output_item.done",
@@ -125,7 +125,7 @@ def test_what_is_done_replaces_what_was_put_together() -> None:
     assert streamed.response()["output"][0]["encrypted_content"] == "gAAAA"
 
 
-def test_a_text_without_pieces_comes_with_the_end() -> None:
+def test_pieceless_text_comes_at_end() -> None:
     """A server that streams no pieces still says something."""
     streamed, pieces = fed([CREATED, END])
 
@@ -133,7 +133,7 @@ def test_a_text_without_pieces_comes_with_the_end() -> None:
     assert decode_response(streamed.response()).reply == streamed.text
 
 
-def test_llama_cpp_names_items_by_their_ids_only() -> None:
+def test_llama_cpp_names_items_by_id() -> None:
     """No index beside them, and a function's call has no id of its own.
 
     https://github.com/ggml-org/llama.cpp/blob/master/tools/server/server-task.cpp
@@ -178,7 +178,7 @@ def test_a_stream_may_end_otherwise(kind: str) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 10, len(PIECES) - 1, len(PIECES)])
-def test_a_stream_that_breaks_off_is_no_reply(count: int) -> None:
+def test_broken_off_stream_is_no_reply(count: int) -> None:
     """The error holds the text that had arrived, in the middle of a call as well."""
     streamed, pieces = fed(PIECES[:count])
 
@@ -210,7 +210,7 @@ def test_a_stream_that_breaks_off_is_no_reply(count: int) -> None:
         },
     ],
 )
-def test_a_failure_in_the_stream_is_raised(event: dict[str, Any]) -> None:
+def test_stream_failure_is_raised(event: dict[str, Any]) -> None:
     """Whether it comes as an event of its own or as a failed response."""
     streamed, _ = fed(PIECES)
 
@@ -219,13 +219,13 @@ def test_a_failure_in_the_stream_is_raised(event: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("event", [{"type": "error"}, {"type": "response.failed", "response": {}}])
-def test_a_failure_without_a_reason_is_one(event: dict[str, Any]) -> None:
+def test_failure_without_reason_is_one(event: dict[str, Any]) -> None:
     """The error says so much."""
     with pytest.raises(RequestFailed, match="without a reason"):
         StreamedResponse().feed(event)
 
 
-def test_an_overflow_in_the_stream_is_raised_as_one() -> None:
+def test_streamed_overflow_is_raised_as_one() -> None:
     """With the model that the first event named."""
     streamed, _ = fed([CREATED])
     error = {
@@ -239,7 +239,7 @@ def test_an_overflow_in_the_stream_is_raised_as_one() -> None:
     assert overflow.value.model == "gpt-5"
 
 
-def test_an_overflow_before_anything_else_names_the_model_that_was_asked() -> None:
+def test_early_overflow_names_the_asked_model() -> None:
     """A stream may begin with its error."""
     with pytest.raises(ContextOverflow) as overflow:
         StreamedResponse("gpt-5").feed({"type": "error", "code": "context_length_exceeded"})
@@ -255,7 +255,7 @@ def test_an_overflow_before_anything_else_names_the_model_that_was_asked() -> No
         ("function_call_arguments", {}),
     ],
 )
-def test_a_piece_costs_no_more_than_itself(kind: str, index: dict[str, int]) -> None:
+def test_piece_costs_only_itself(kind: str, index: dict[str, int]) -> None:
     """However much came before it: nothing is copied until the end."""
     streamed = StreamedResponse()
     streamed.feed(delta(kind, "x" * 1_000_000, 0, **index))

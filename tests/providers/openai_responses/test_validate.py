@@ -115,7 +115,7 @@ def test_a_sound_request_breaks_none(name: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["previous_response_id", "conversation", "prompt"])
-def test_pairs_are_not_judged_where_the_server_holds_a_half(key: str) -> None:
+def test_half_held_pairs_are_not_judged(key: str) -> None:
     """Nor need there be an input."""
     assert validate({key: "x_1", "input": [OUTPUT]}) == []
     assert validate({key: "x_1"}) == []
@@ -130,7 +130,7 @@ def test_deepseek_wants_outputs_beside_their_calls(model: str, rules: list[str])
 
 
 @pytest.mark.parametrize("model", ["deepseek-v4-flash", "gpt-oss-120b", "openai/gpt-5", ""])
-def test_other_servers_name_items_as_they_please(model: str) -> None:
+def test_other_servers_name_items_freely(model: str) -> None:
     """The form of ids is OpenAI's own rule."""
     items = [{**CALL, "id": "5e97d346-aa16"}, OUTPUT]
 
@@ -155,7 +155,7 @@ def test_the_names_of_tools_are_checked() -> None:
         ("gpt-oss-120b", False, None, []),
     ],
 )
-def test_reasoning_that_nobody_keeps_must_be_in_the_request(
+def test_unkept_reasoning_must_be_in_request(
     model: str, sealed: str | None, rules: list[str], *, store: bool
 ) -> None:
     """OpenAI looks it up by its id where it is not sealed, and finds none that was not stored."""
