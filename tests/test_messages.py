@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 PACKAGE = Path(__file__).parents[1] / "agentic"
 LIST = Path(__file__).with_name("messages.txt")
 
@@ -41,6 +43,7 @@ _TOLD = {"echo", "warn", "warning", "info", "error", "secho", "confirm", "prompt
 """What prints or logs its arguments: any phrase is a message there."""
 
 
+@pytest.mark.slow
 def test_message_list_is_up_to_date() -> None:
     """A changed sentence is seen in a review, next to those it should agree with."""
     listed = LIST.read_text().rstrip("\n").split("\n")

@@ -110,6 +110,7 @@ async def _replace(store: Archive, oracle: _Oracle, message: Message, count: int
         oracle.known = None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_store_keeps_everything_not_replaced(kind: str) -> None:
     """Whoever appends, loads, replaces or restores, and in whatever order."""

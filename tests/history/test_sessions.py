@@ -32,6 +32,7 @@ def test_folder_sessions_keep_their_promises(places: Iterator[Path], *, fsync: b
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fsync", [False, True])
 def test_database_sessions_keep_their_promises(places: Iterator[Path], *, fsync: bool) -> None:
     """SqliteSessions passes the contract suite."""

@@ -67,6 +67,7 @@ DAMAGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damaged", [True, False])
 @pytest.mark.parametrize("wanted", EITHER.values(), ids=EITHER)
 def test_both_kinds_hold_what_conversations_hold(
@@ -77,6 +78,7 @@ def test_both_kinds_hold_what_conversations_hold(
     find(conversations(damaged=damaged), wanted, settings=LOOK)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wanted", DAMAGES.values(), ids=DAMAGES)
 def test_every_damage_is_among_the_damaged(wanted: Callable[[list[Message]], bool]) -> None:
     """Each can be found, alone or with others."""
