@@ -24,6 +24,9 @@ Where each part of a conversation goes:
   the user message "Continue." is added there.
 """
 
+import typing
+
+from agentic import _lazy
 from agentic.providers.anthropic._decider import Decider
 from agentic.providers.anthropic._decider import reply_tokens as reply_tokens
 from agentic.providers.anthropic._decoding import NAME as NAME
@@ -31,7 +34,7 @@ from agentic.providers.anthropic._decoding import IncrementalDecoder as Incremen
 from agentic.providers.anthropic._decoding import decode as decode
 from agentic.providers.anthropic._decoding import decode_request
 from agentic.providers.anthropic._encoding import encode as encode
-from agentic.providers.anthropic._encoding import encode_request, validate
+from agentic.providers.anthropic._encoding import encode_request
 from agentic.providers.anthropic._encoding import encode_tools as encode_tools
 from agentic.providers.anthropic._replies import STOP_WORDS as STOP_WORDS
 from agentic.providers.anthropic._replies import decode_response
@@ -40,4 +43,12 @@ from agentic.providers.anthropic._replies import usage as usage
 from agentic.providers.anthropic._streaming import StreamedResponse as StreamedResponse
 from agentic.providers.overflow import is_context_overflow as is_context_overflow
 
+if typing.TYPE_CHECKING:
+    from agentic.providers.validators.anthropic import validate
+
 __all__ = ["Decider", "decode_request", "decode_response", "encode_request", "validate"]
+
+# No Decider needs it.
+__getattr__, __dir__ = _lazy.load_lazily(
+    __name__, {"validate": "agentic.providers.validators.anthropic"}
+)

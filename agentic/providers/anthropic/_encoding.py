@@ -12,8 +12,8 @@ https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-me
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from agentic.messages import (
     Media,
@@ -45,9 +45,6 @@ from agentic.providers.kit._media import text_with_media, to_base64
 from agentic.providers.kit._messages import payload_facts
 from agentic.tools import ToolDefinition
 
-if TYPE_CHECKING:
-    from agentic.providers.validators import Violation
-
 __all__ = [
     "TOOL_NAMES",
     "directive_only",
@@ -55,7 +52,6 @@ __all__ = [
     "encode_request",
     "encode_tools",
     "follows_well",
-    "validate",
 ]
 
 TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,128}"), 128)
@@ -113,17 +109,6 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
     'now'
     """
     return [_tool(tool) for tool in tools]
-
-
-def validate(request: Mapping[str, Any], /) -> "list[Violation]":
-    """Return the reasons why the provider would reject the request's structure, if any.
-
-    >>> [found.rule for found in validate({"messages": [{"role": "user", "content": ""}]})]
-    ['empty_content']
-    """
-    from agentic.providers.validators import anthropic  # noqa: PLC0415  loaded at the first call
-
-    return anthropic.validate(request)
 
 
 def _turns(messages: Sequence[Message], leading: int = 0) -> Iterator[Turn]:

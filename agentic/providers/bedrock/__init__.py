@@ -29,13 +29,16 @@ Where each part of a conversation goes:
   turn is split by a short turn of the other role. Blank texts are left out where they are rejected.
 """
 
+import typing
+
+from agentic import _lazy
 from agentic.providers.bedrock._decider import Decider
 from agentic.providers.bedrock._decoding import NAME as NAME
 from agentic.providers.bedrock._decoding import IncrementalDecoder as IncrementalDecoder
 from agentic.providers.bedrock._decoding import decode as decode
 from agentic.providers.bedrock._decoding import decode_request
 from agentic.providers.bedrock._encoding import encode as encode
-from agentic.providers.bedrock._encoding import encode_request, validate
+from agentic.providers.bedrock._encoding import encode_request
 from agentic.providers.bedrock._encoding import encode_tools as encode_tools
 from agentic.providers.bedrock._json import for_boto3 as for_boto3
 from agentic.providers.bedrock._replies import STOP_WORDS as STOP_WORDS
@@ -45,6 +48,9 @@ from agentic.providers.bedrock._replies import usage as usage
 from agentic.providers.bedrock._streaming import StreamedResponse as StreamedResponse
 from agentic.providers.overflow import is_context_overflow as is_context_overflow
 
+if typing.TYPE_CHECKING:
+    from agentic.providers.validators.bedrock import validate
+
 __all__ = [
     "Decider",
     "decode_request",
@@ -52,3 +58,8 @@ __all__ = [
     "encode_request",
     "validate",
 ]
+
+# No Decider needs it.
+__getattr__, __dir__ = _lazy.load_lazily(
+    __name__, {"validate": "agentic.providers.validators.bedrock"}
+)

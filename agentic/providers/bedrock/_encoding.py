@@ -7,9 +7,9 @@ made up would make every later request fail (https://github.com/vercel/ai/pull/1
 
 import re
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import is_
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
@@ -34,10 +34,7 @@ from agentic.providers.kit._media import text_with_media
 from agentic.providers.kit._messages import payload_facts
 from agentic.tools import ToolDefinition
 
-if TYPE_CHECKING:
-    from agentic.providers.validators import Violation
-
-__all__ = ["CALL_IDS", "TOOL_NAMES", "encode", "encode_request", "encode_tools", "validate"]
+__all__ = ["CALL_IDS", "TOOL_NAMES", "encode", "encode_request", "encode_tools"]
 
 TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,64}"), 64)
 CALL_IDS = NameRule(re.compile(r"[a-zA-Z0-9_.:-]{1,64}"), 64)
@@ -121,19 +118,6 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
     'Tell the time.'
     """
     return [_spec(tool.name, tool.description, plain(tool.parameters)) for tool in tools]
-
-
-def validate(request: Mapping[str, Any], /) -> "list[Violation]":
-    """Return the reasons why the provider would reject the request's structure, if any.
-
-    The request is either the body of the HTTP call or the arguments for boto3.
-
-    >>> [found.rule for found in validate({"messages": [{"role": "assistant", "content": []}]})]
-    ['empty_content', 'first_message']
-    """
-    from agentic.providers.validators import bedrock  # noqa: PLC0415  loaded at the first call
-
-    return bedrock.validate(request)
 
 
 def _wire_input(given: Any) -> dict[str, Any]:

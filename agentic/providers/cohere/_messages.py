@@ -9,7 +9,7 @@ import json
 import mimetypes
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentic.messages import Media, Message, Role, ToolCall, close_open_rounds, split_rounds
 from agentic.providers.kit import (
@@ -46,9 +46,6 @@ from agentic.providers.kit._messages import (
 )
 from agentic.tools import ToolDefinition
 
-if TYPE_CHECKING:
-    from agentic.providers.validators import Violation
-
 __all__ = [
     "NAME",
     "PLAN_END",
@@ -60,7 +57,6 @@ __all__ = [
     "encode",
     "encode_request",
     "encode_tools",
-    "validate",
 ]
 
 NAME = "cohere"
@@ -222,17 +218,6 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
     'now'
     """
     return function_tools(tools, TOOL_NAMES.wire)
-
-
-def validate(request: Mapping[str, Any], /) -> "list[Violation]":
-    """Return the reasons why the provider would reject the request's structure, if any.
-
-    >>> [found.rule for found in validate({"messages": [{"role": "tool", "content": "text"}]})]
-    ['orphaned_result']
-    """
-    from agentic.providers.validators import cohere  # noqa: PLC0415  loaded at the first call
-
-    return cohere.validate(request)
 
 
 def _sendable_payload(message: Message) -> Any:

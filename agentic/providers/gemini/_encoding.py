@@ -17,9 +17,9 @@ encoded according to its role. Reasoning is not sent.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
@@ -53,10 +53,7 @@ from agentic.providers.kit._media import text_with_media
 from agentic.providers.kit._messages import is_untouched
 from agentic.tools import ToolDefinition
 
-if TYPE_CHECKING:
-    from agentic.providers.validators import Violation
-
-__all__ = ["TOOL_NAMES", "encode", "encode_request", "encode_tools", "validate"]
+__all__ = ["TOOL_NAMES", "encode", "encode_request", "encode_tools"]
 
 _FIRST_WITH_MEDIA = 3
 _IN_RESULTS = {"image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"}
@@ -136,19 +133,6 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
         for tool in tools
     ]
     return [{"functionDeclarations": declared}] if declared else []
-
-
-def validate(request: Mapping[str, Any], /) -> "list[Violation]":
-    """Return the reasons why the provider would reject the request's structure, if any.
-
-    The request is either a REST body or the arguments for the SDK's method.
-
-    >>> [found.rule for found in validate({"contents": []})]
-    ['first_message']
-    """
-    from agentic.providers.validators import gemini  # noqa: PLC0415  loaded at the first call
-
-    return gemini.validate(request)
 
 
 def _as_they_came(messages: Sequence[Message]) -> list[Any] | None:

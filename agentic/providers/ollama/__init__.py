@@ -18,11 +18,14 @@ several. A message without a payload that can be sent back is rebuilt from its f
   a short neutral one.
 """
 
+import typing
+
+from agentic import _lazy
 from agentic.providers.ollama._decider import Decider
 from agentic.providers.ollama._messages import NAME as NAME
 from agentic.providers.ollama._messages import IncrementalDecoder as IncrementalDecoder
 from agentic.providers.ollama._messages import decode as decode
-from agentic.providers.ollama._messages import decode_request, encode_request, validate
+from agentic.providers.ollama._messages import decode_request, encode_request
 from agentic.providers.ollama._messages import encode as encode
 from agentic.providers.ollama._messages import encode_tools as encode_tools
 from agentic.providers.ollama._replies import STOP_WORDS as STOP_WORDS
@@ -32,4 +35,12 @@ from agentic.providers.ollama._replies import stop_reason as stop_reason
 from agentic.providers.ollama._replies import usage as usage
 from agentic.providers.overflow import is_context_overflow as is_context_overflow
 
+if typing.TYPE_CHECKING:
+    from agentic.providers.validators.ollama import validate
+
 __all__ = ["Decider", "decode_request", "decode_response", "encode_request", "validate"]
+
+# No Decider needs it.
+__getattr__, __dir__ = _lazy.load_lazily(
+    __name__, {"validate": "agentic.providers.validators.ollama"}
+)

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
@@ -46,9 +46,6 @@ from agentic.providers.kit._messages import (
 )
 from agentic.tools import ToolDefinition
 
-if TYPE_CHECKING:
-    from agentic.providers.validators import Violation
-
 __all__ = [
     "NAME",
     "IncrementalDecoder",
@@ -58,7 +55,6 @@ __all__ = [
     "encode",
     "encode_request",
     "encode_tools",
-    "validate",
 ]
 
 NAME = "ollama"
@@ -286,14 +282,3 @@ def encode_request(
     body = {"messages": items, **({"tools": encode_tools(tools)} if tools else {})}
     whole: dict[str, Any] = replace_surrogates(body)
     return whole
-
-
-def validate(request: Mapping[str, Any], /) -> "list[Violation]":
-    """Return the reasons why the server would reject the request's structure, if any.
-
-    >>> [found.rule for found in validate({"messages": [{"role": "tool", "content": "text"}]})]
-    ['orphaned_result']
-    """
-    from agentic.providers.validators import ollama  # noqa: PLC0415  loaded at the first call
-
-    return ollama.validate(request)

@@ -23,6 +23,9 @@ several. A message without a payload that can be sent back is rebuilt from its f
   that OpenAI rejects, arguments that are not a JSON object, and a lone surrogate.
 """
 
+import typing
+
+from agentic import _lazy
 from agentic.providers.openai_chat._decider import Decider
 from agentic.providers.openai_chat._decoding import NAME as NAME
 from agentic.providers.openai_chat._decoding import IncrementalDecoder as IncrementalDecoder
@@ -30,7 +33,6 @@ from agentic.providers.openai_chat._decoding import decode as decode
 from agentic.providers.openai_chat._decoding import decode_request
 from agentic.providers.openai_chat._encoding import encode as encode
 from agentic.providers.openai_chat._encoding import encode_tools as encode_tools
-from agentic.providers.openai_chat._encoding import validate
 from agentic.providers.openai_chat._replies import STOP_WORDS as STOP_WORDS
 from agentic.providers.openai_chat._replies import decode_response
 from agentic.providers.openai_chat._replies import stop_reason as stop_reason
@@ -39,4 +41,12 @@ from agentic.providers.openai_chat._requests import encode_request
 from agentic.providers.openai_chat._streaming import StreamedResponse as StreamedResponse
 from agentic.providers.overflow import is_context_overflow as is_context_overflow
 
+if typing.TYPE_CHECKING:
+    from agentic.providers.validators.openai_chat import validate
+
 __all__ = ["Decider", "decode_request", "decode_response", "encode_request", "validate"]
+
+# No Decider needs it.
+__getattr__, __dir__ = _lazy.load_lazily(
+    __name__, {"validate": "agentic.providers.validators.openai_chat"}
+)

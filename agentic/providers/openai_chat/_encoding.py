@@ -8,7 +8,7 @@ https://github.com/vllm-project/vllm/issues/43995, https://github.com/ggml-org/l
 import re
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import attrs
 
@@ -28,9 +28,6 @@ from agentic.providers.kit._messages import function_tools, is_untouched
 from agentic.providers.openai_chat._decoding import NAME, decode_message, legacy_of, part_of
 from agentic.tools import ToolDefinition
 
-if TYPE_CHECKING:
-    from agentic.providers.validators import Violation
-
 __all__ = [
     "MAX_ID_CHARS",
     "TOOL_NAMES",
@@ -38,7 +35,6 @@ __all__ = [
     "encode_tools",
     "is_call_id",
     "sendable_payload",
-    "validate",
     "with_objects_on_the_wire",
 ]
 
@@ -74,22 +70,6 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
     'now'
     """
     return function_tools(tools, TOOL_NAMES.wire)
-
-
-def validate(
-    request: Mapping[str, Any], /, *, dialect: Literal["openai", "mistral", "lax"] | None = None
-) -> "list[Violation]":
-    """Return the reasons why the provider would reject the request's structure, if any.
-
-    If `dialect` is None, the model's name decides whose rules apply: OpenAI's (also if there is no
-    name), Mistral's, or only those that all servers share (`lax`).
-
-    >>> [found.rule for found in validate({"messages": [{"role": "tool", "content": "text"}]})]
-    ['orphaned_result']
-    """
-    from agentic.providers.validators import openai_chat  # noqa: PLC0415  loaded at the first call
-
-    return openai_chat.validate(request, dialect=dialect)
 
 
 def is_call_id(call_id: str) -> bool:

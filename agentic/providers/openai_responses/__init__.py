@@ -8,13 +8,16 @@ the provider not to store anything, and requests the model's reasoning in a form
 back. `_encoding` describes how each part of a conversation is encoded.
 """
 
+import typing
+
+from agentic import _lazy
 from agentic.providers.openai_responses._decider import Decider
 from agentic.providers.openai_responses._decoding import NAME as NAME
 from agentic.providers.openai_responses._decoding import IncrementalDecoder as IncrementalDecoder
 from agentic.providers.openai_responses._decoding import decode as decode
 from agentic.providers.openai_responses._decoding import decode_request
 from agentic.providers.openai_responses._encoding import encode as encode
-from agentic.providers.openai_responses._encoding import encode_request, validate
+from agentic.providers.openai_responses._encoding import encode_request
 from agentic.providers.openai_responses._encoding import encode_tools as encode_tools
 from agentic.providers.openai_responses._replies import STOP_WORDS as STOP_WORDS
 from agentic.providers.openai_responses._replies import decode_response
@@ -23,4 +26,12 @@ from agentic.providers.openai_responses._replies import usage as usage
 from agentic.providers.openai_responses._streaming import StreamedResponse as StreamedResponse
 from agentic.providers.overflow import is_context_overflow as is_context_overflow
 
+if typing.TYPE_CHECKING:
+    from agentic.providers.validators.openai_responses import validate
+
 __all__ = ["Decider", "decode_request", "decode_response", "encode_request", "validate"]
+
+# No Decider needs it.
+__getattr__, __dir__ = _lazy.load_lazily(
+    __name__, {"validate": "agentic.providers.validators.openai_responses"}
+)

@@ -24,7 +24,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
@@ -58,16 +58,12 @@ from agentic.providers.openai_responses._outputs import (
 )
 from agentic.tools import ToolDefinition
 
-if TYPE_CHECKING:
-    from agentic.providers.validators import Violation
-
 __all__ = [
     "MAX_ID_CHARS",
     "TOOL_NAMES",
     "encode",
     "encode_request",
     "encode_tools",
-    "validate",
 ]
 
 MAX_ID_CHARS = 64
@@ -136,18 +132,6 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
         }
         for tool in tools
     ]
-
-
-def validate(request: Mapping[str, Any], /) -> "list[Violation]":
-    """Return the reasons why the provider would reject the request's structure, if any.
-
-    >>> call = {"type": "function_call", "call_id": "c1", "name": "read", "arguments": "{}"}
-    >>> [found.rule for found in validate({"model": "gpt-5", "input": [call]})]
-    ['unanswered_call']
-    """
-    from agentic.providers.validators import openai_responses  # noqa: PLC0415  loaded at the first call
-
-    return openai_responses.validate(request)
 
 
 def _is_id(call_id: str) -> bool:
