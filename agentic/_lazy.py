@@ -1,15 +1,14 @@
 """Loading on first use: some names of a room, and modules that only a run needs.
 
-`import asyncio` takes longer than `import attrs`, hashlib loads OpenSSL, and the events are sixteen
-record classes. A program that only builds a Runner, opens a history or shows a session's status has
-no event loop yet, and sends nothing.
+`import asyncio` takes longer than `import attrs`, and hashlib loads OpenSSL. A program that only
+builds a Runner, opens a history or shows a session's status has no event loop yet.
 """
 
 import importlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["LazyModule", "asyncio", "events", "futures", "hashlib", "load_lazily", "logging"]
+__all__ = ["LazyModule", "asyncio", "futures", "hashlib", "load_lazily", "logging"]
 
 
 class LazyModule:
@@ -35,11 +34,8 @@ if TYPE_CHECKING:
     import hashlib
     import logging
     from concurrent import futures
-
-    from agentic import events
 else:
     asyncio = LazyModule("asyncio")
-    events = LazyModule("agentic.events")
     futures = LazyModule("concurrent.futures")
     hashlib = LazyModule("hashlib")
     logging = LazyModule("logging")
