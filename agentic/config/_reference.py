@@ -187,7 +187,7 @@ def expand(place: str, folder: Path) -> Path:
         # Joining drops the folder if the path is absolute, as ~ is once it is expanded.
         return folder / Path(place).expanduser()
     except RuntimeError as error:
-        message = f"{place}: there is no such home"
+        message = f"{place}: there is no such home; write the whole path, or set HOME"
         raise _wrong(place, "a path in a home that exists", message) from error
 
 

@@ -37,10 +37,8 @@ def test_an_unknown_home_is_one_sentence(agentic: Any, tmp_path: Path) -> None:
 
     done = agentic("sessions", agent)
 
-    assert (done.status, done.err) == (
-        1,
-        "agentic: the home directory that a path with ~ needs is not known: set HOME\n",
-    )
+    problem = "~nobody-of-that-name/kept: there is no such home; write the whole path, or set HOME"
+    assert (done.status, done.err) == (1, f"agentic: {agent}:1: {problem}\n")
 
 
 @pytest.mark.parametrize(
