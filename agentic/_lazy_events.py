@@ -1,6 +1,6 @@
 """The room of events, loaded with the first event: a program that builds a Runner sends none yet.
 
-Its sixteen record classes and blinker take a third of the time of `import attrs`.
+Its sixteen record classes and blinker take half of the time that `import attrs` takes.
 """
 
 from typing import TYPE_CHECKING
