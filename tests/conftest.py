@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import (
@@ -51,6 +52,22 @@ def read_lines() -> Callable[[Path], list[Any]]:
         return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
 
     return read
+
+
+@pytest.fixture(scope="session")
+def growth() -> Callable[[Callable[[int], object], int], float]:
+    """Return how many times longer something takes for four times as much: linear 4, square 16."""
+
+    def seconds(run: Callable[[int], object], size: int) -> float:
+        began = time.process_time()
+        run(size)
+        return time.process_time() - began
+
+    def measure(run: Callable[[int], object], size: int) -> float:
+        # The best of three: a collection of garbage falls into one of them.
+        return min(seconds(run, 4 * size) for _ in "abc") / min(seconds(run, size) for _ in "abc")
+
+    return measure
 
 
 class CountingCounter:

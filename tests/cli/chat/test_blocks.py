@@ -1,8 +1,8 @@
 """Tool calls in a terminal: blocks of one line, whatever script they are in."""
 
 import io
-import time
 import unicodedata
+from typing import Any
 
 import pytest
 
@@ -47,16 +47,17 @@ def test_endlessly_nested_call_is_shown() -> None:
     assert describe_call(call).startswith('bash\n  {"command": [[[')
 
 
-def test_long_table_is_parsed_rarely() -> None:
-    """Reading a block at each of its lines again would take a minute for this one."""
-    screen = Screen(is_terminal=True, stdout=io.StringIO())
-    screen.make_live()
-    begun = time.process_time()
+@pytest.mark.slow
+def test_long_table_is_parsed_rarely(growth: Any) -> None:
+    """Not at each of its lines again."""
 
-    screen.stream("| number | square |\n| - | - |\n")
-    for number in range(1_000):
-        screen.stream(f"| {number} | {number**2} |\n")
-    screen.end_line()
+    def show(rows: int) -> None:
+        screen = Screen(is_terminal=True, stdout=io.StringIO())
+        screen.make_live()
+        screen.stream("| number | square |\n| - | - |\n")
+        for number in range(rows):
+            screen.stream(f"| {number} | {number**2} |\n")
+        screen.end_line()
+        assert f" {(rows - 1) ** 2} " in screen.stdout.getvalue()  # type: ignore[attr-defined]
 
-    assert "998001" in screen.stdout.getvalue()  # type: ignore[attr-defined]
-    assert time.process_time() - begun < 20
+    assert growth(show, 100) < 10
