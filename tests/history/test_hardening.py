@@ -20,6 +20,8 @@ from agentic.errors import (
     HistoryCorrupt,
     HistoryError,
     HistoryNotWritten,
+    NothingToRestore,
+    OutputNotFound,
     SessionNotFound,
 )
 from agentic.history import JsonlSessions, JsonlStore
@@ -338,8 +340,9 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[bytes]:
     return place.path.read_bytes()
 
 
-async def _use(place: SqliteSessions) -> None:
-    """Do everything with a session, and pass over what is said to be damaged."""
+async def _use(place: SqliteSessions) -> set[type[HistoryError]]:
+    """Do everything with a session, and return the kinds of errors that this led to."""
+    told = set()
 
     async def export() -> None:
         async for _ in place.export("a"):
@@ -361,8 +364,9 @@ async def _use(place: SqliteSessions) -> None:
         ):
             try:
                 await step()
-            except HistoryError:
-                continue
+            except HistoryError as error:
+                told.add(type(error))
+    return told
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -378,10 +382,18 @@ def test_a_damaged_database_is_told(
 
 
 @pytest.mark.parametrize(
-    "values", ["title = NULL", "title = x'ff'", "created_at = 'then'", "id = x'00'"]
+    ("values", "told"),
+    [
+        ("title = NULL", {OutputNotFound}),  # which every database says of an unknown output
+        ("title = x'ff'", {OutputNotFound}),
+        ("created_at = 'then'", {OutputNotFound, HistoryCorrupt}),
+        ("id = x'00'", {OutputNotFound, NothingToRestore, SessionNotFound}),
+    ],
 )
-def test_wrongly_typed_row_is_told(tmp_path: Path, database: bytes, values: str) -> None:
-    """As another program may write it, since SQLite takes anything."""
+def test_wrongly_typed_row_is_told(
+    tmp_path: Path, database: bytes, values: str, told: set[type[HistoryError]]
+) -> None:
+    """As another program may write it: SQLite takes anything. Only a time cannot be made up."""
     place = SqliteSessions(tmp_path / "s.db")
     place.path.write_bytes(database)
     connection = sqlite3.connect(place.path)
@@ -390,7 +402,7 @@ def test_wrongly_typed_row_is_told(tmp_path: Path, database: bytes, values: str)
         connection.execute(f"UPDATE OR IGNORE sessions SET {values}")  # noqa: S608  the test's own
     connection.close()
 
-    asyncio.run(_use(place))
+    assert asyncio.run(_use(place)) == told
 
 
 @pytest.mark.parametrize("path", ["a\x00b", "lone \ud83d", Path("a\x00b"), "a/\ud83d/b"])
