@@ -92,7 +92,7 @@ class RunLimits:
         """
         if self.dollars is None or self.price is not None:
             return
-        if not model or cost(Usage(input=1), model, provider=provider or None) is None:
+        if not model or cost(Usage(input=1), model, provider=provider) is None:
             raise ConfigError(
                 "limits.dollars",
                 self.dollars,
@@ -180,7 +180,7 @@ class LimitWatch:
                 remedy = "return US dollars, and 0.0 for what is free"
                 raise ConfigError("limits.price(decision)", price, "a number >= 0", remedy)
             return price
-        found = cost(normalize(decision.usage), self.model, provider=self.provider or None)
+        found = cost(normalize(decision.usage), self.model, provider=self.provider)
         return 0.0 if found is None else float(found.total)
 
 

@@ -307,7 +307,7 @@ def _price(call: usage.ReportedCall) -> Decimal | None:
     if not call.model:
         return None
     try:
-        cost = usage.cost(call.usage, call.model, provider=call.provider or None)
+        cost = usage.cost(call.usage, call.model, provider=call.provider)
     except ImportError:  # the extra `prices` is not installed
         return None
     return None if cost is None else cost.total
