@@ -13,6 +13,7 @@ from pathlib import Path
 import attrs
 
 from agentic._lazy import asyncio
+from agentic._waiting import threaded
 from agentic.errors import HistoryCorrupt
 from agentic.history._disk import (
     make_folders,
@@ -36,7 +37,6 @@ from agentic.history._validate import (
     in_utc,
     is_session_id,
 )
-from agentic.history._waiting import threaded
 
 __all__ = ["JsonlSessions"]
 

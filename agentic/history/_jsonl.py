@@ -18,6 +18,7 @@ from typing import BinaryIO, ParamSpec, TypeVar
 import attrs
 
 from agentic._lazy import asyncio
+from agentic._waiting import finish, in_thread
 from agentic.errors import NothingToRestore
 from agentic.history._disk import reporting, sync_folders, write_private
 from agentic.history._entries import decode, encode_message, encode_view
@@ -36,7 +37,6 @@ from agentic.history._session_file import (
 )
 from agentic.history._stores import BaseStore
 from agentic.history._validate import absolute
-from agentic.history._waiting import finish, in_thread
 from agentic.messages import Message
 
 __all__ = ["JsonlStore"]

@@ -9,8 +9,8 @@ from typing import Any
 
 import attrs
 
-from agentic._loop_lock import LoopLock
 from agentic._validate import suggest
+from agentic._waiting import LoopLock
 from agentic.bridges._lists import are_same
 from agentic.bridges._view_parts import ViewParts, log_notes, tools_as_one
 from agentic.bridges.dicts._items import ItemReader

@@ -15,12 +15,11 @@ from typing import Any
 
 import attrs
 
-from agentic._loop_lock import LoopLock
 from agentic._validate import is_whole
+from agentic._waiting import LoopLock, finish
 from agentic.bridges._versions import require
 from agentic.errors import ConfigError
 from agentic.history import Revisioned, Rewriter, replace_known
-from agentic.history._waiting import finish
 from agentic.messages import (
     Message,
     ProviderPayload,

@@ -15,8 +15,8 @@ from pydantic_ai.exceptions import ModelContextWindowExceededError, RetryModelRe
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
 
-from agentic._loop_lock import LoopLock
 from agentic._validate import is_whole
+from agentic._waiting import LoopLock
 from agentic.bridges._view_parts import ViewParts, log_notes, tools_as_one
 from agentic.bridges.pydantic_ai._history import History
 from agentic.bridges.pydantic_ai._read import METADATA_KEY

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import attrs
 
 from agentic._lazy import asyncio, futures
-from agentic._loop_lock import LoopLock
+from agentic._waiting import LoopLock
 from agentic.context.budget import Backoff, Compaction, CompactionTarget, Manager
 from agentic.context.view._lineage import Branch, Generation
 from agentic.context.view._records import Note

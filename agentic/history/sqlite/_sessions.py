@@ -9,12 +9,12 @@ from pathlib import Path
 
 import attrs
 
+from agentic._waiting import in_thread, threaded
 from agentic.errors import HistoryCorrupt
 from agentic.history._export import Exported, encode_output_line, encode_title_line
 from agentic.history._protocols import Lease, SessionInfo
 from agentic.history._sessions import LeasedBase, already_exists
 from agentic.history._validate import absolute, check_session_id, from_timestamp
-from agentic.history._waiting import in_thread, threaded
 from agentic.history.sqlite._database import (
     BUSY_SECONDS,
     Busy,

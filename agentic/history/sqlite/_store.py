@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import attrs
 
+from agentic._waiting import finish
 from agentic.history._entries import encode_message, encode_view
 from agentic.history._protocols import Lease
 from agentic.history._redaction import RedactionRequest
@@ -23,7 +24,6 @@ from agentic.history._replace import Knowledge, Known
 from agentic.history._rows import Question, SessionRows
 from agentic.history._stores import RowStore
 from agentic.history._validate import absolute, check_lease, check_session_id
-from agentic.history._waiting import finish
 from agentic.history.sqlite._database import (
     BUSY_SECONDS,
     Busy,
