@@ -25,7 +25,7 @@ from agentic.history._replace import replace_known
 if typing.TYPE_CHECKING:
     from agentic.history._folder import JsonlSessions
     from agentic.history._jsonl import JsonlStore
-    from agentic.history._memory import MemoryStore
+    from agentic.history._stores import MemoryStore
 
 # What users only receive is not listed; `as` re-exports it for strict type checkers all the same.
 __all__ = [
@@ -40,5 +40,5 @@ __all__ = [
 ]
 
 __getattr__, __dir__ = _lazy.load_lazily(
-    __name__, {"JsonlSessions": "._folder", "JsonlStore": "._jsonl", "MemoryStore": "._memory"}
+    __name__, {"JsonlSessions": "._folder", "JsonlStore": "._jsonl", "MemoryStore": "._stores"}
 )

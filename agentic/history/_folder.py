@@ -24,12 +24,17 @@ from agentic.history._disk import (
     sync_folders,
     write_private,
 )
-from agentic.history._export import Exported, encode_output_line, encode_title_line
 from agentic.history._jsonl import JsonlStore
 from agentic.history._outputs import Outputs
 from agentic.history._protocols import SessionInfo
 from agentic.history._session_file import find_end, is_session, survey
-from agentic.history._sessions import BaseSessions, already_exists
+from agentic.history._sessions import (
+    BaseSessions,
+    Exported,
+    already_exists,
+    encode_output_line,
+    encode_title_line,
+)
 from agentic.history._validate import (
     absolute,
     check_session_id,

@@ -9,8 +9,9 @@ it neither waits nor connects, and both databases can use it: SQLite answers syn
 PostgreSQL asynchronously.
 """
 
-from collections.abc import Generator, Iterable
-from typing import Any, TypeAlias, TypeVar
+import abc
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import attrs
 
@@ -26,9 +27,10 @@ from agentic.history._replace import (
     compare,
     merge,
 )
+from agentic.history._stores import BaseStore
 from agentic.messages import Message
 
-__all__ = ["NEW", "NOWHERE", "Query", "Question", "SessionRows", "State", "is_leased"]
+__all__ = ["NEW", "NOWHERE", "Query", "Question", "RowStore", "SessionRows", "State", "is_leased"]
 
 T = TypeVar("T")
 NOWHERE = (0, 0)
@@ -286,6 +288,62 @@ class SessionRows:
     def _read(self, condition: str, *values: int) -> Question[Placed]:
         found = yield Query(f"{_TEXTS} {condition}", (self.session, *values), is_long=True)
         return _decode_rows(found, self.name)
+
+
+class _Writer(Protocol):
+    """The writer's side of a session in a database."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def seq(self) -> int | None: ...
+
+
+class RowStore(BaseStore):
+    """A store whose entries are rows: it reads by the questions of `SessionRows`."""
+
+    __slots__ = ()
+
+    _writer: _Writer
+
+    async def has_key(self, key: str) -> bool:
+        """Return whether a message was appended with this key. Raises what `load` raises."""
+        return await self._answer(lambda rows: rows.keyed(key), None) is not None
+
+    async def revision(self) -> int:
+        """Return the number of the latest entry, from memory if this store is the writer.
+
+        Raises what `load` raises.
+        """
+        if (seq := self._writer.seq) is not None:
+            return seq
+        return (await self._answer(SessionRows.state, NEW)).seq
+
+    async def full(self) -> list[Message]:
+        """Return every message ever appended, unrepaired and in order.
+
+        Raises what `load` raises.
+        """
+        nothing: list[Message] = []
+        return await self._answer(SessionRows.full, nothing)
+
+    @property
+    def _name(self) -> str:
+        return self._writer.name
+
+    async def _load(self) -> StoredView:
+        return await self._answer(SessionRows.load, StoredView([], 1, NOWHERE))
+
+    async def _diff(self) -> Diff | None:
+        return await self._answer(SessionRows.diff, None)
+
+    async def _get(self, ref: str) -> bytes | None:
+        return await self._answer(lambda rows: rows.output(ref), None)
+
+    @abc.abstractmethod
+    async def _answer(self, question: Callable[[SessionRows], Question[T]], nothing: T) -> T:
+        """Ask a question about one moment of the session; `nothing` if there is no session."""
 
 
 def is_leased(name: str, owner: str) -> HistoryConflict:

@@ -1,24 +1,27 @@
 """What all stores do alike: check what is given, repair what is read, remember what a caller knows.
 
-What differs is where a single step reads and writes; each store says that. Those that keep entries
-as the rows of a database also answer the same questions.
+What differs is where a single step reads and writes; each store says that. The simplest one keeps a
+conversation in memory, which is lost when the process ends.
 """
 
 import abc
-from collections.abc import Callable, Sequence
-from typing import Protocol, Self, TypeVar
+from collections.abc import Sequence
+from typing import Self
+
+import attrs
 
 from agentic.errors import MessageNotFound, NothingToRestore
-from agentic.history._outputs import check_ref, encode_output, read_output
-from agentic.history._redaction import RedactionRequest
-from agentic.history._replace import Diff, Knowledge, Known, StoredView
-from agentic.history._rows import NEW, NOWHERE, Question, SessionRows
+from agentic.history._entries import Entry, decode, encode_message, encode_view
+from agentic.history._outputs import check_ref, encode_output, make_ref, read_output
+from agentic.history._redaction import RedactionRequest, log_redaction, redact_lines
+from agentic.history._replace import Diff, Knowledge, Known, StoredView, compare, merge
 from agentic.history._validate import check_key, check_message, check_messages
 from agentic.messages import Message, close_open_rounds, reopen_rounds
 
-__all__ = ["BaseStore", "RowStore"]
+__all__ = ["BaseStore", "MemoryStore"]
 
-T = TypeVar("T")
+_HERE = 0
+"""The point in a session in memory up to which its only caller knows it, who sees every write."""
 
 
 class BaseStore(abc.ABC):
@@ -215,57 +218,134 @@ class BaseStore(abc.ABC):
     async def _redact(self, request: RedactionRequest) -> None: ...
 
 
-class _Writer(Protocol):
-    """The writer's side of a session in a database."""
+@attrs.define
+class _Layer:
+    """The history that one replace made, and what was appended since."""
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def seq(self) -> int | None: ...
+    messages: list[Message]
+    given: int
+    """How many of the messages came from the replace; the others were appended."""
 
 
-class RowStore(BaseStore):
-    """A store whose entries are rows: it reads by the questions of `SessionRows`."""
+@attrs.define(eq=False)
+class MemoryStore(BaseStore):
+    """An archive for tests, for scripts, and for sessions that need not be kept.
 
-    __slots__ = ()
+    Only here need messages not be JSON data, until one of them is redacted.
 
-    _writer: _Writer
+    >>> import asyncio
+    >>> async def compact() -> list[str]:
+    ...     async with MemoryStore() as store:
+    ...         await store.append(Message("user", "Why is the build red?"))
+    ...         await store.replace([Message("system", "The build is red.")])
+    ...         await store.append(Message("user", "Mend it."))
+    ...         return [message.content for message in await store.load()]
+    >>> asyncio.run(compact())
+    ['The build is red.', 'Mend it.']
+    """
+
+    _appended: list[Entry] = attrs.field(factory=list, init=False)
+    _keyed: dict[str, Entry] = attrs.field(factory=dict, init=False)
+    """Those of them that have a key."""
+    _layers: list[_Layer] = attrs.field(factory=lambda: [_Layer([], 0)], init=False)
+    _outputs: dict[str, bytes] = attrs.field(factory=dict, init=False)
+    _knowledge: Knowledge = attrs.field(factory=Knowledge, init=False)
+    _revision: int = attrs.field(default=0, init=False)
 
     async def has_key(self, key: str) -> bool:
-        """Return whether a message was appended with this key. Raises what `load` raises."""
-        return await self._answer(lambda rows: rows.keyed(key), None) is not None
+        """Return whether a message was appended with this key."""
+        return key in self._keyed
 
     async def revision(self) -> int:
-        """Return the number of the latest entry, from memory if this store is the writer.
-
-        Raises what `load` raises.
-        """
-        if (seq := self._writer.seq) is not None:
-            return seq
-        return (await self._answer(SessionRows.state, NEW)).seq
+        """Return how many times the session was written to."""
+        return self._revision
 
     async def full(self) -> list[Message]:
-        """Return every message ever appended, unrepaired and in order.
+        """Return every message ever appended, unrepaired and in order."""
+        return [entry.messages[0] for entry in self._appended]
 
-        Raises what `load` raises.
-        """
-        nothing: list[Message] = []
-        return await self._answer(SessionRows.full, nothing)
+    async def aclose(self) -> None:
+        """Do nothing: a store in memory holds nothing open."""
 
     @property
     def _name(self) -> str:
-        return self._writer.name
+        return "the session in memory"
+
+    async def _exists(self) -> bool:
+        return True
+
+    async def _append(self, message: Message, key: str | None) -> None:
+        history = self._layers[-1].messages
+        if stored := self._keyed.get(key or ""):
+            stored.check_repeated(message, self._name)
+            self._repeat(stored.messages[0], history)
+            return
+        entry = Entry("message", (message,), key)
+        self._appended.append(entry)
+        if key is not None:
+            self._keyed[key] = entry
+        history.append(message)
+        self._knowledge.append(len(history) - 1, _HERE, _HERE)
+        self._revision += 1
 
     async def _load(self) -> StoredView:
-        return await self._answer(SessionRows.load, StoredView([], 1, NOWHERE))
+        raw = self._layers[-1].messages
+        # A copy: if no round is open, the caller gets this list, and may change it.
+        return StoredView(raw.copy(), len(raw), _HERE)
+
+    async def _replace(self, view: list[Message], known: Known | None, replaces: int) -> None:
+        if known is None:
+            self._knowledge.check_seen(_HERE, self._name)
+        else:
+            stored = list(enumerate(self._layers[-1].messages))
+            view = merge(view, known, replaces, stored, self._name)
+        self._layers.append(_Layer(view, len(view)))
+        self._knowledge.replace(_HERE)
+        self._revision += 1
+
+    async def _restore(self) -> None:
+        if len(self._layers) == 1:
+            raise NothingToRestore(self._name)
+        undone = self._layers.pop()
+        # What was appended since the replace stays.
+        self._layers[-1].messages += undone.messages[undone.given :]
+        self._knowledge.restore(_HERE, _HERE)
+        self._revision += 1
 
     async def _diff(self) -> Diff | None:
-        return await self._answer(SessionRows.diff, None)
+        if len(self._layers) == 1:
+            return None
+        before, latest = self._layers[-2:]
+        return compare(before.messages, latest.messages[: latest.given])
+
+    async def _put(self, content: bytes) -> str:
+        ref = make_ref(content)
+        self._outputs[ref] = content
+        return ref
 
     async def _get(self, ref: str) -> bytes | None:
-        return await self._answer(lambda rows: rows.output(ref), None)
+        return self._outputs.get(ref)
 
-    @abc.abstractmethod
-    async def _answer(self, question: Callable[[SessionRows], Question[T]], nothing: T) -> T:
-        """Ask a question about one moment of the session; `nothing` if there is no session."""
+    async def _redact(self, request: RedactionRequest) -> None:
+        count = len(self._appended)
+        lines = [encode_message(entry.messages[0], entry.key)[:-1] for entry in self._appended]
+        lines += [encode_view("replace", layer.messages)[:-1] for layer in self._layers]
+        # Through the lines that a file would hold, so that all stores remove the same.
+        redacted = redact_lines(lines, request, self._name)
+        entries = [entry for line in redacted.lines if (entry := decode(line, self._name))]
+        self._appended = entries[:count]
+        self._keyed = {entry.key: entry for entry in self._appended if entry.key is not None}
+        for layer, entry in zip(self._layers, entries[count:], strict=True):
+            layer.messages = list(entry.messages)
+        gone = {ref for ref, kept in self._outputs.items() if redacted.must_go(ref, kept)}
+        for ref in gone:
+            del self._outputs[ref]
+        self._knowledge.redact()
+        self._revision += 1
+        log_redaction(request, self._name)
+
+    def _repeat(self, stored: Message, history: list[Message]) -> None:
+        # By identity: an equal message may have been appended under another key.
+        position = next((at for at, message in enumerate(history) if message is stored), None)
+        if position is not None:
+            self._knowledge.repeat(position)

@@ -13,9 +13,14 @@ from psycopg.rows import TupleRow
 
 from agentic._waiting import finish
 from agentic.errors import HistoryUnavailable
-from agentic.history._export import Exported, encode_output_line, encode_title_line
 from agentic.history._protocols import Lease, SessionInfo
-from agentic.history._sessions import LeasedBase, already_exists
+from agentic.history._sessions import (
+    Exported,
+    LeasedBase,
+    already_exists,
+    encode_output_line,
+    encode_title_line,
+)
 from agentic.history._validate import check_session_id
 from agentic.history.postgres._database import KeptConnections, Link, lock_session
 from agentic.history.postgres._leases import acquire, refuse_leased, release, renew

@@ -19,8 +19,7 @@ from agentic.history._entries import encode_message, encode_view
 from agentic.history._protocols import Lease
 from agentic.history._redaction import RedactionRequest
 from agentic.history._replace import Knowledge, Known, StoredView
-from agentic.history._rows import NOWHERE, Question, SessionRows
-from agentic.history._stores import RowStore
+from agentic.history._rows import NOWHERE, Question, RowStore, SessionRows
 from agentic.history._validate import check_lease, check_session_id
 from agentic.history.postgres._database import KeptConnections, Link
 from agentic.history.postgres._leases import Fence

@@ -11,9 +11,14 @@ import attrs
 
 from agentic._waiting import in_thread, threaded
 from agentic.errors import HistoryCorrupt
-from agentic.history._export import Exported, encode_output_line, encode_title_line
 from agentic.history._protocols import Lease, SessionInfo
-from agentic.history._sessions import LeasedBase, already_exists
+from agentic.history._sessions import (
+    Exported,
+    LeasedBase,
+    already_exists,
+    encode_output_line,
+    encode_title_line,
+)
 from agentic.history._validate import absolute, check_session_id, from_timestamp
 from agentic.history.sqlite._database import (
     BUSY_SECONDS,

@@ -21,8 +21,7 @@ from agentic.history._entries import encode_message, encode_view
 from agentic.history._protocols import Lease
 from agentic.history._redaction import RedactionRequest
 from agentic.history._replace import Knowledge, Known
-from agentic.history._rows import Question, SessionRows
-from agentic.history._stores import RowStore
+from agentic.history._rows import Question, RowStore, SessionRows
 from agentic.history._validate import absolute, check_lease, check_session_id
 from agentic.history.sqlite._database import (
     BUSY_SECONDS,
