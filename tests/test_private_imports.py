@@ -45,7 +45,6 @@ PRIVATE = {
     "agentic.history._replace": "the comparison that a naive store makes, too",
     "agentic.history._session_file": COST,
     "agentic.history.postgres._database": "the schema of former versions",
-    "agentic.history.postgres._leases": FAULTS,
     "agentic.history.postgres._rows": FAULTS,
     "agentic.history.sqlite._database": FAULTS,
     "agentic.history.sqlite._rows": COST,

@@ -394,7 +394,7 @@ def test_held_database_does_not_block_loop(path: Path) -> None:
 
 def test_endlessly_held_database_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the patience has run out, nothing is stored and the error says why."""
-    monkeypatch.setattr("agentic.history.sqlite._store.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("agentic.history.sqlite._sessions.BUSY_SECONDS", 0.05)
     asyncio.run(_append(SqliteStore(path, "other")))
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")

@@ -13,7 +13,6 @@ except ImportError as missing:
         "history.postgres needs psycopg 3: pip install 'agentic-weave[postgres]'"
     ) from missing
 
-from agentic.history.postgres._sessions import PostgresSessions
-from agentic.history.postgres._store import PostgresStore
+from agentic.history.postgres._sessions import PostgresSessions, PostgresStore
 
 __all__ = ["PostgresSessions", "PostgresStore"]

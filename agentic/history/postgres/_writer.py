@@ -23,8 +23,7 @@ from agentic.history._redaction import RedactionRequest, log_redaction
 from agentic.history._replace import Knowledge, Known, merge
 from agentic.history._rows import NEW, NOWHERE, State
 from agentic.history.postgres._database import Link, check_owner, end_former, lock_session, purge
-from agentic.history.postgres._leases import Fence, refuse_leased
-from agentic.history.postgres._rows import PostgresRows
+from agentic.history.postgres._rows import Fence, PostgresRows, refuse_leased
 from agentic.history.postgres._server import Connection, explain, writing
 from agentic.messages import Message
 

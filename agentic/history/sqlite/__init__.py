@@ -6,7 +6,6 @@ It is imported separately because it loads the database driver: `from agentic.hi
 sqlite`.
 """
 
-from agentic.history.sqlite._sessions import SqliteSessions
-from agentic.history.sqlite._store import SqliteStore
+from agentic.history.sqlite._sessions import SqliteSessions, SqliteStore
 
 __all__ = ["SqliteSessions", "SqliteStore"]

@@ -10,7 +10,7 @@ import pytest
 from agentic.errors import ConfigError, HistoryConflict
 from agentic.history import Lease, LeasedSessions
 from agentic.history.postgres import PostgresSessions, PostgresStore
-from agentic.history.postgres._leases import Fence, acquire
+from agentic.history.postgres._rows import Fence, acquire
 from agentic.messages import Message
 
 HELLO = Message("user", "hello")
