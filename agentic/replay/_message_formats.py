@@ -1,7 +1,8 @@
 """Messages in the form of providers' APIs, and in agentic's own forms.
 
-From OpenAI's chat completions and Anthropic's messages, the texts, thinking, calls and results are
-read. A provider's own items are not kept, because a replay judges only what was said.
+From OpenAI's chat completions, items of its Responses API and Anthropic's messages, the texts,
+thinking, calls and results are read. A provider's own items are not kept, because a replay judges
+only what was said.
 
 Of a store's or an export's entries, only those that append a message are read: together they are
 the archive. Views that replaced it are left out, so that a policy sees the original conversation.
@@ -15,13 +16,16 @@ import attrs
 
 from agentic.errors import ConfigError
 from agentic.messages import Media, Message, ToolCall, ToolError, ToolResult, from_plain
-from agentic.providers import anthropic, openai_chat
+from agentic.providers import anthropic, openai_chat, openai_responses
 from agentic.providers.kit import text_at
 from agentic.replay._json_values import Damage, Value, note_originals, objects_at
 
 __all__ = [
+    "RESPONSE_ITEMS",
+    "decode_items",
     "is_anthropic",
     "is_chat",
+    "is_item",
     "is_plain",
     "is_store_entry",
     "make_call",
@@ -29,14 +33,19 @@ __all__ = [
     "read_anthropic",
     "read_blocks",
     "read_chat",
+    "read_items",
     "read_plain",
     "read_store_entries",
-    "without_native",
 ]
 
 _ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
 _BLOCKS = {"tool_use", "tool_result", "thinking", "redacted_thinking"}
 """Blocks that occur only in Anthropic's messages."""
+_CALLS = {"function_call", "custom_tool_call", "local_shell_call"}
+_ANSWERS = {f"{kind}_output" for kind in _CALLS}
+_PARTS = {"input_text", "output_text", "input_image", "input_file"}
+RESPONSE_ITEMS = {"message", "reasoning", *_CALLS, *_ANSWERS}
+"""The items of the Responses API that are part of a conversation."""
 _VIEWS = {"replace", "restore"}
 
 
@@ -69,7 +78,39 @@ def read_anthropic(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
 
 def read_blocks(wire: list[dict[str, Any]]) -> list[Message]:
     """Read messages that consist of content blocks."""
-    return without_native(anthropic.decode(wire))
+    return _without_native(anthropic.decode(wire))
+
+
+def is_item(data: dict[str, Any]) -> bool:
+    """Return whether an object is an item that only the Responses API knows.
+
+    >>> is_item({"type": "function_call", "call_id": "c1", "name": "ls", "arguments": "{}"})
+    True
+    >>> is_item({"type": "message", "role": "user", "content": "Hi."})
+    False
+    """
+    if data.get("object") == "response" or text_at(data, "type") in _CALLS | _ANSWERS:
+        return True
+    parts = objects_at(data, "content") if data.get("role") else []
+    return any(text_at(part, "type") in _PARTS for part in parts)
+
+
+def read_items(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
+    """Read items of the Responses API; a whole response stands for its items."""
+    items: list[dict[str, Any]] = []
+    for value in values:
+        if value.data.get("object") == "response":
+            items += objects_at(value.data, "output")
+        # A message may leave its type out (`EasyInputMessage` in OpenAI's API).
+        elif text_at(value.data, "type") in RESPONSE_ITEMS or value.data.get("role"):
+            items.append(value.data)
+    # mini-swe-agent ends a run with a message of its own, which is never sent.
+    return decode_items([item for item in items if item.get("role") != "exit"]), []
+
+
+def decode_items(items: list[dict[str, Any]]) -> list[Message]:
+    """Return the messages that items of the Responses API are."""
+    return _without_native(openai_responses.decode(items))
 
 
 def make_call(call_id: str, name: str, arguments: Any) -> ToolCall:
@@ -124,14 +165,14 @@ def read_plain(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
     return [_message(value.data, value.line) for value in values], []
 
 
-def without_native(messages: list[Message]) -> list[Message]:
+def _without_native(messages: list[Message]) -> list[Message]:
     """Remove the providers' own items, which would take memory next to what was read from them."""
     return [attrs.evolve(message, native=None) for message in messages]
 
 
 def _chat_message(value: Value) -> Message:
     _check_role(value)
-    [message] = without_native(openai_chat.decode([value.data]))
+    [message] = _without_native(openai_chat.decode([value.data]))
     if not (value.data.get("x_is_error") and message.tool_results):
         return message
     failed = [

@@ -25,15 +25,7 @@ import attrs
 from agentic.errors import AgenticError, ConfigError
 from agentic.messages import Message, close_open_rounds, split_rounds
 from agentic.providers.kit import text_at
-from agentic.replay import (
-    _claude_code,
-    _codex,
-    _gemini_cli,
-    _kimi,
-    _message_formats,
-    _opencode,
-    _pi,
-)
+from agentic.replay import _message_formats, _opencode, _session_logs, _session_trees
 from agentic.replay._json_values import Damage, Value, Values, note, read_values
 
 if TYPE_CHECKING:
@@ -161,14 +153,14 @@ class _Format:
 _FORMATS = [
     _Format("agentic store", _message_formats.is_store_entry, _message_formats.read_store_entries),
     _Format("agentic messages", _message_formats.is_plain, _message_formats.read_plain),
-    _Format("Codex session", _codex.is_entry, _codex.read),
-    _Format("Kimi CLI session", _kimi.is_context_line, _kimi.read_context),
-    _Format("Kimi Code session", _kimi.is_wire_event, _kimi.read_wire),
+    _Format("Codex session", _session_logs.is_codex_line, _session_logs.read_codex),
+    _Format("Kimi CLI session", _session_logs.is_kimi_line, _session_logs.read_kimi_context),
+    _Format("Kimi Code session", _session_logs.is_kimi_event, _session_logs.read_kimi_events),
     _Format("OpenCode session", _opencode.is_message, _opencode.read),
-    _Format("pi session", _pi.is_entry, _pi.read),
-    _Format("Claude Code session", _claude_code.is_entry, _claude_code.read),
-    _Format("Gemini CLI session", _gemini_cli.is_entry, _gemini_cli.read),
-    _Format("Responses API items", _codex.is_item, _codex.read_items),
+    _Format("pi session", _session_trees.is_pi_entry, _session_trees.read_pi),
+    _Format("Claude Code session", _session_trees.is_claude_entry, _session_trees.read_claude),
+    _Format("Gemini CLI session", _session_logs.is_gemini_line, _session_logs.read_gemini),
+    _Format("Responses API items", _message_formats.is_item, _message_formats.read_items),
     _Format("Anthropic messages", _message_formats.is_anthropic, _message_formats.read_anthropic),
     _Format("chat completions", _message_formats.is_chat, _message_formats.read_chat),
 ]
