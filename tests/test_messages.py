@@ -31,7 +31,6 @@ _WORD_TABLES = {
 """Modules of other people's words, which the package recognizes and does not say."""
 _SAMPLES = {
     "testing/_conversations.py",
-    "testing/_decider.py",
 }
 """Conversations that a contract suite makes up."""
 _CODE = re.compile(

@@ -10,13 +10,12 @@ A suite takes a factory and raises an AssertionError that names the broken promi
 import typing
 
 from agentic import _lazy
-from agentic.testing._adapter._check import check_adapter
-from agentic.testing._adapter._promise import Adapter
-from agentic.testing._adapter._promise import Streamed as Streamed
-from agentic.testing._budget_parts import check_compactor, check_counter
-from agentic.testing._decider import check_decider
+from agentic.testing._adapter import check_adapter
+from agentic.testing._adapter_protocol import Adapter
+from agentic.testing._adapter_protocol import Streamed as Streamed
 from agentic.testing._fakes import EventRecorder, ScriptedDecider, ScriptedExecutor
 from agentic.testing._fakes import StreamingScriptedDecider as StreamingScriptedDecider
+from agentic.testing._runner_parts import check_compactor, check_counter, check_decider
 from agentic.testing._sessions import check_sessions
 from agentic.testing._store import check_store
 

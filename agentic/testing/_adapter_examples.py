@@ -15,7 +15,7 @@ from agentic.messages import (
     ToolError,
     ToolResult,
 )
-from agentic.testing._adapter._promise import Adapter, ask, broken
+from agentic.testing._adapter_protocol import Adapter, ask, broken
 from agentic.tools import ToolDefinition
 
 __all__ = [

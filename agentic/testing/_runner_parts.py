@@ -1,16 +1,17 @@
-"""The promises of a budget's two parts, a counter and a compactor, as one check for each."""
+"""The promises of what a Runner is made with, one check each: a counter, a compactor, a decider."""
 
 import asyncio
 import functools
 import inspect
 import reprlib
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from copy import deepcopy
 from typing import Any, TypeAlias
 
 from agentic.context.budget import Compactor
 from agentic.errors import CompactionRefused, ConfigError
+from agentic.loop import Decider, Decision, Input
 from agentic.messages import (
     ContextSummary,
     Media,
@@ -21,13 +22,15 @@ from agentic.messages import (
     ToolError,
     ToolResult,
 )
-from agentic.testing._promises import broken
+from agentic.testing._promises import ASK, CALL, RESULT, SUMMARY, TALK, broken
 from agentic.tokens import Counter
+from agentic.tools import ToolDefinition
 
-__all__ = ["check_compactor", "check_counter"]
+__all__ = ["check_compactor", "check_counter", "check_decider"]
 
 _broken_count = functools.partial(broken, "Counter")
-_broken = functools.partial(broken, "Compactor")
+_broken_summary = functools.partial(broken, "Compactor")
+_broken_decision = functools.partial(broken, "Decider")
 
 _LINE = "def parse(text): return text.strip()\n"
 _MEGABYTE = 1 << 20
@@ -50,14 +53,8 @@ _TEXTS: dict[str, str] = {
 }
 """Texts with which tokenizers have raised or taken minutes: a long run of one letter is quadratic
 in byte-pair encoders, and tiktoken raises for special tokens unless they are allowed."""
-_Compact: TypeAlias = Callable[[list[Message]], Awaitable[str]]
-_ASK = Message("user", "Why is the build red?")
-_CALL = Message("assistant", "I look.", tool_calls=[ToolCall("c1", "run", '{"command": "make"}')])
-_RESULT = Message("tool", tool_results=[ToolResult("c1", "run", "1 failed\nexit code: 2")])
-_ANSWER = Message("assistant", "A test of the parser failed.")
-_TALK = [_ASK, _CALL, _RESULT, _ANSWER]
 _PARALLEL = [
-    _ASK,
+    ASK,
     Message(
         "assistant",
         tool_calls=[ToolCall("a", "read", '{"path": "a.py"}'), ToolCall("b", "read", "{oops")],
@@ -74,22 +71,19 @@ _SURROGATES = [
     Message("tool", tool_results=[ToolResult("\udc00", "\ud800", "\udead\n\udbff")]),
 ]
 _CONVERSATIONS: dict[str, list[Message]] = {
-    "a plain conversation": _TALK,
+    "a plain conversation": TALK,
     "parallel calls, answered out of order": _PARALLEL,
     "lone surrogates": _SURROGATES,
     "empty messages only": [Message("user"), Message("assistant"), Message("system")],
     "media only": [Message("user", media=[Media("image/png", b"\x89PNG")])],
-    "a call without a result": [_ASK, _CALL],
-    "a result without a call": [_RESULT],
-    "a former summary": [
-        ContextSummary("The build is red: a test failed.", 4).to_message(),
-        *_TALK,
-    ],
+    "a call without a result": [ASK, CALL],
+    "a result without a call": [RESULT],
+    "a former summary": [SUMMARY, *TALK],
     "a former summary with another compactor's notes": [
         ContextSummary("Red.", 4, notes={"v": 1, "files": {"a.py": ["read", None]}}).to_message(),
-        *_TALK,
+        *TALK,
     ],
-    "2,000 messages": _TALK * 500,
+    "2,000 messages": TALK * 500,
     "no messages at all": [],
 }
 
@@ -151,6 +145,9 @@ def _ask_counter(counter: Counter, text: str, answers: list[Any]) -> None:
         answers.append(problem)
 
 
+_Compact: TypeAlias = Callable[[list[Message]], Awaitable[str]]
+
+
 def check_compactor(factory: Callable[[], Compactor], *, timeout_seconds: float = 60.0) -> None:
     """Check a compactor's promises, and those of `GuidedCompactor` if it has `compact_with`.
 
@@ -175,36 +172,38 @@ def check_compactor(factory: Callable[[], Compactor], *, timeout_seconds: float 
         AssertionError: a promise is broken; the text says which one, and for what conversation.
     """
     for name, messages in _CONVERSATIONS.items():
-        _check(name, factory().compact, messages, timeout_seconds)
+        _check_summary(name, factory().compact, messages, timeout_seconds)
         guided = getattr(factory(), "compact_with", None)
         if guided is not None:
-            _check(f"{name}, with instructions", _guide(guided), messages, timeout_seconds)
+            _check_summary(f"{name}, with instructions", _guide(guided), messages, timeout_seconds)
 
 
 def _guide(compact_with: Callable[[list[Message], str], Awaitable[str]]) -> _Compact:
     return lambda messages: compact_with(messages, "Keep the paths.")
 
 
-def _check(name: str, compact: _Compact, messages: list[Message], seconds: float) -> None:
+def _check_summary(name: str, compact: _Compact, messages: list[Message], seconds: float) -> None:
     given, before = list(messages), deepcopy(messages)
     try:
-        answer = asyncio.run(_ask(compact, given, seconds))
+        answer = asyncio.run(_ask_compactor(compact, given, seconds))
     except CompactionRefused as problem:
-        if messages is not _TALK:
+        if messages is not TALK:
             return
-        raise _broken(name, f"the answer says something, but is a refusal: {problem}") from problem
+        raise _broken_summary(
+            name, f"the answer says something, but is a refusal: {problem}"
+        ) from problem
     except Exception as problem:
-        raise _broken(
+        raise _broken_summary(
             name, f"it answers within {seconds} s, but raised {problem!r:.200}"
         ) from problem
     if not isinstance(answer, str):
-        raise _broken(name, f"it answers with a text, but gave {reprlib.repr(answer)}")
+        raise _broken_summary(name, f"it answers with a text, but gave {reprlib.repr(answer)}")
     if isinstance(answer, SummaryText):
         _check_notes(name, answer)
-    if messages is _TALK and not answer.strip():
-        raise _broken(name, f"the answer says something, but is {answer!r}")
+    if messages is TALK and not answer.strip():
+        raise _broken_summary(name, f"the answer says something, but is {answer!r}")
     if given != before:
-        raise _broken(name, "the conversation is left as it was, but it was changed")
+        raise _broken_summary(name, "the conversation is left as it was, but it was changed")
 
 
 def _check_notes(name: str, answer: SummaryText) -> None:
@@ -212,12 +211,148 @@ def _check_notes(name: str, answer: SummaryText) -> None:
     try:
         SummaryText(answer)
     except ConfigError as problem:
-        raise _broken(name, f"its notes are plain JSON data, but {problem}") from problem
+        raise _broken_summary(name, f"its notes are plain JSON data, but {problem}") from problem
 
 
-async def _ask(compact: _Compact, given: list[Message], seconds: float) -> object:
+async def _ask_compactor(compact: _Compact, given: list[Message], seconds: float) -> object:
     answer: object = compact(given)
     if not inspect.isawaitable(answer):
         raise TypeError(f"{reprlib.repr(answer)} cannot be awaited")
     async with asyncio.timeout(seconds):
         return await answer
+
+
+_READ = ToolDefinition(
+    "read",
+    "Read a file.",
+    {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
+)
+_CALLS = (ToolCall("c1", "read", '{"path": "a.py"}'), ToolCall("c2", "read", "{oops"))
+_RESULTS = (
+    ToolResult("c1", "read", "print()", notice="2 of 3 lines are missing."),
+    ToolResult("c2", "read", error=ToolError("no JSON", "bad_arguments")),
+)
+_ROUND = [
+    Message("assistant", "I look.", reasoning="Look first.", tool_calls=_CALLS),
+    Message("tool", tool_results=_RESULTS),
+]
+
+
+def _request(*history: Message, tools: Sequence[ToolDefinition] = ()) -> Input:
+    last = history[-1]
+    return Input(
+        system_prompt="You mend builds.",
+        user_message=ASK.content,
+        history=history,
+        tools=tuple(tools),
+        tool_calls=_CALLS if last.role == "tool" else (),
+        tool_results=last.tool_results,
+        turn=2 if last.role == "tool" else 1,
+    )
+
+
+_REQUESTS: dict[str, Input] = {
+    "a plain request": _request(ASK),
+    "a request with a tool": _request(ASK, tools=[_READ]),
+    "a tool round": _request(ASK, *_ROUND, tools=[_READ]),
+    "a tool round whose tool is gone": _request(ASK, *_ROUND),
+    "a summary and a second request": _request(
+        ContextSummary("The build is red.", 4).to_message(),
+        Message("user", "Hello."),
+        Message("assistant", "Hello."),
+        ASK,
+    ),
+    "two users' messages in a row": _request(Message("user", "Hello."), ASK),
+    "an empty reply": _request(Message("user", "Hello."), Message("assistant"), ASK),
+    "items of another provider": _request(
+        Message("user", "Hello."),
+        Message(
+            "assistant", "Hello.", native=ProviderPayload("elsewhere", {"parts": [{"id": "x"}]})
+        ),
+        ASK,
+    ),
+    "lone surrogates": _request(Message("user", "cut in two: \ud83d"), tools=[_READ]),
+}
+
+
+def check_decider(factory: Callable[[], Decider], *, timeout_seconds: float = 60.0) -> None:
+    """Check a decider's promises, and those of `StreamingDecider` if it has `stream`.
+
+    - For every history, including tool rounds and another provider's items, the result is a
+      Decision, returned in time.
+    - The request is not changed.
+    - It can be cancelled while it waits, and the cancellation is raised.
+    - A stream yields pieces of text, and then the Decision as its last item.
+
+    Call it from sync code: it runs its own event loops. If the decider asks a provider, give it one
+    that answers, for example with a recorded reply.
+
+    >>> from agentic.testing import ScriptedDecider
+    >>> check_decider(lambda: ScriptedDecider("Hello."))
+
+    Args:
+        factory: returns a new decider at every call.
+        timeout_seconds: the longest that one decision may take.
+
+    Raises:
+        AssertionError: a promise is broken; the text says which one, and for what request.
+    """
+    streams = hasattr(factory(), "stream")
+    for name, request in _REQUESTS.items():
+        asyncio.run(_check_decision(name, factory().decide, request, timeout_seconds))
+        if streams:
+            decide = functools.partial(_decide_streaming, factory())
+            asyncio.run(_check_decision(f"{name}, streamed", decide, request, timeout_seconds))
+    asyncio.run(_check_cancelling(factory(), timeout_seconds))
+
+
+async def _decide_streaming(decider: Any, request: Input) -> Decision:
+    items = [item async for item in decider.stream(request)]
+    odd = [item for item in items[:-1] if not isinstance(item, str)]
+    if odd:
+        given = reprlib.repr(odd[0])
+        raise AssertionError(f"all items but the last are text, but one was {given}")
+    if not items or not isinstance(items[-1], Decision):
+        raise AssertionError("the last item of a stream is the Decision, but there was none")
+    return items[-1]
+
+
+async def _check_decision(
+    name: str,
+    decide: Callable[[Input], Awaitable[Decision]],
+    request: Input,
+    timeout_seconds: float,
+) -> None:
+    before = deepcopy(request)
+    limit = asyncio.timeout(timeout_seconds)
+    try:
+        async with limit:
+            answer: object = await decide(request)
+    except AssertionError as problem:
+        raise _broken_decision(name, str(problem)) from problem
+    except Exception as problem:
+        # A client's own TimeoutError is an error like any other.
+        if limit.expired():
+            promise = f"it answers in time, but took over {timeout_seconds} s"
+        else:
+            promise = f"it answers, but raised {problem!r:.200}"
+        raise _broken_decision(name, promise) from problem
+    if not isinstance(answer, Decision):
+        raise _broken_decision(name, f"it answers with a Decision, but gave {reprlib.repr(answer)}")
+    if request != before:
+        raise _broken_decision(name, "the request is left as it was, but it was changed")
+
+
+async def _check_cancelling(decider: Decider, timeout_seconds: float) -> None:
+    request = _REQUESTS["a plain request"]
+    task = asyncio.ensure_future(decider.decide(request))
+    # One step: a decider that asks somebody is waiting now, any other is done.
+    await asyncio.sleep(0)
+    if not task.done():
+        task.cancel()
+        # Not wait_for(), which would wait for a task that ignores its cancellation.
+        await asyncio.wait({task}, timeout=timeout_seconds)
+        if not task.cancelled():
+            problem = task.exception() if task.done() else None
+            promise = "the cancellation passes, and in time"
+            raise _broken_decision("a cancelled request", promise) from problem
