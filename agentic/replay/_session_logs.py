@@ -105,8 +105,8 @@ def read_codex(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
 
 def _codex_prompt(values: Sequence[Value]) -> list[Message]:
     # Only the first: a fork repeats those of its ancestors.
-    metas = (value.data["payload"] for value in values if value.data.get("type") == "session_meta")
-    meta = next((each for each in metas if isinstance(each, dict)), {})
+    metas = (value.data for value in values if value.data.get("type") == "session_meta")
+    meta = at(next(metas, {}), "payload")
     text = text_at(meta, "base_instructions", "text") or text_at(meta, "instructions")
     return [Message("system", text)] if text else []
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-ODD = (None, [], {}, 5, "x", [[]], [{}], {"type": []})
+MISSING = object()
+ODD = (MISSING, None, [], {}, 5, "x", [[]], [{}], {"type": []})
 """Values that no agent writes where another one belongs."""
 ROOT = next(at for at in Path(__file__).parents if (at / "pyproject.toml").exists())
 
@@ -21,7 +22,7 @@ def corpus(recorded_path: Callable[[str], Path]) -> Path:
 
 @pytest.fixture(scope="session")
 def odd_copies() -> Callable[[list[Any]], Iterator[bytes]]:
-    """Return what makes copies of a file, in each of which one value is another than it should."""
+    """Return what makes copies of a file, in each of which one value is missing or is another."""
 
     def copies(lines: list[Any]) -> Iterator[bytes]:
         for place in _places(lines):
@@ -31,6 +32,8 @@ def odd_copies() -> Callable[[list[Any]], Iterator[bytes]]:
                 for key in place[:-1]:
                     holder = holder[key]
                 holder[place[-1]] = odd
+                if odd is MISSING:
+                    del holder[place[-1]]
                 yield b"".join(json.dumps(line).encode() + b"\n" for line in copied)
 
     return copies
