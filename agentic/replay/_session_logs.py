@@ -172,13 +172,13 @@ def read_gemini(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
 
 def _gemini_messages(said: _Line) -> Iterator[Message]:
     if said.get("type") == "user":
-        yield Message("user", _gemini_text(said.get("content")))
+        yield Message("user", _text(said.get("content")))
         return
     # A snapshot also has what was only shown.
     if said.get("type") != "gemini":
         return
     calls = objects_at(said, "toolCalls")
-    content = _gemini_text(said.get("content"))
+    content = _text(said.get("content"))
     reasoning = "\n\n".join(
         f"{each.get('subject')}: {each.get('description')}" for each in objects_at(said, "thoughts")
     )
@@ -197,17 +197,17 @@ def _gemini_messages(said: _Line) -> Iterator[Message]:
 
 
 def _gemini_result(call: _Line) -> ToolResult:
-    text, failed = _gemini_text(call.get("result")), text_at(call, "status") in _GEMINI_FAILED
+    text, failed = _text(call.get("result")), text_at(call, "status") in _GEMINI_FAILED
     return make_result(text_at(call, "id"), text_at(call, "name"), text, failed=failed)
 
 
-def _gemini_text(content: Any) -> str:
+def _text(content: Any) -> str:
     """Return the text in a part or a list of parts; of a tool's response, its output."""
     match content:
         case str(text) | {"text": str(text)}:
             return text
         case list(parts):
-            return "\n".join(filter(None, map(_gemini_text, parts)))
+            return "\n".join(filter(None, map(_text, parts)))
         case {"functionResponse": {"response": {"output": str(text)} | {"error": str(text)}}}:
             return text
         case {"functionResponse": {"response": response}}:
@@ -248,20 +248,25 @@ def read_kimi_context(values: Sequence[Value]) -> tuple[list[Message], list[str]
 def read_kimi_events(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
     """Read the messages of a `wire.jsonl` that were not taken back."""
     messages: list[Message] = []
+    asked: list[int] = []
     step: Any = None
     compactions = 0
     for value in values:
         data, kind = value.data, value.data.get("type")
-        event = data.get("event")
-        if kind == "context.append_message" and isinstance(data.get("message"), dict):
-            messages += _appended(attrs.evolve(value, data=data["message"]))
+        message, event, count = data.get("message"), data.get("event"), data.get("count")
+        if kind == "context.append_message" and isinstance(message, dict):
+            if _is_kimi_request(message):
+                asked.append(len(messages))
+            messages += _appended(attrs.evolve(value, data=message))
             step = None
         elif kind == "context.append_loop_event" and isinstance(event, dict):
             step = _add_event(messages, event, step)
         elif kind == "context.clear":
             messages.clear()
-        elif kind == "context.undo":
-            _undo(messages, data.get("count"))
+            asked.clear()
+        # As Kimi Code does, more requests than there are take nothing back.
+        elif kind == "context.undo" and isinstance(count, int) and 0 < count <= len(asked):
+            del messages[asked[-count] :], asked[-count:]
         elif kind == "context.apply_compaction":
             compactions += 1
     return messages, note_originals(compactions, "compactions")
@@ -277,6 +282,16 @@ def _flat(said: _Line) -> _Line:
     texts = [part["text"] for part in rest if isinstance(part.get("text"), str)]
     flat = {**said, "content": "\n".join(texts) if len(texts) == len(rest) else rest}
     return {**flat, "reasoning_content": "\n\n".join(thoughts)} if thoughts else flat
+
+
+def _is_kimi_request(said: _Line) -> bool:
+    """Return whether the user wrote a message, and not Kimi Code in the user's name.
+
+    So decides `isUndoAnchor` in packages/agent-core-v2/src/agent/contextMemory/conversationTime.ts.
+    """
+    kind = text_at(said, "origin", "kind") or "user"
+    wrote = kind == "user" or text_at(said, "origin", "trigger") == "user-slash"
+    return wrote and said.get("role") == "user"
 
 
 def _appended(value: Value) -> list[Message]:
@@ -320,14 +335,6 @@ def _add_event(messages: list[Message], event: _Line, step: Any) -> Any:
 
 def _kimi_result(event: _Line) -> ToolResult:
     given = event.get("result")
-    output = given.get("output") if isinstance(given, dict) else given
-    text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+    text = _text(given.get("output") if isinstance(given, dict) else given)
     failed = bool(at(given, "isError"))
     return make_result(text_at(event, "toolCallId"), text_at(event, "name"), text, failed=failed)
-
-
-def _undo(messages: list[Message], count: Any) -> None:
-    """Remove the latest requests and everything after them."""
-    asked = [at for at, message in enumerate(messages) if message.role == "user"]
-    if isinstance(count, int) and 0 < count <= len(asked):
-        del messages[asked[-count] :]

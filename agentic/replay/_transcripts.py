@@ -184,7 +184,8 @@ def _read_database(path: Path) -> list[Transcript]:
             else:
                 told = "a SQLite database that is neither agentic's nor OpenCode's"
                 raise Damage(None, f"found {told}")
-    except (sqlite3.Error, ValueError) as problem:
+    # What is in a row is another program's: no text, no JSON, or nested too deeply.
+    except (sqlite3.Error, ValueError, TypeError, RecursionError) as problem:
         raise Damage(None, f"found a SQLite database that cannot be read ({problem})") from problem
     # A session that has begun without a message must not hide the others.
     found = [each for name, values in sessions if (each := _transcript(values, name, [])).messages]

@@ -241,6 +241,42 @@ def test_kimi_code_forgets_what_was_undone(write: Write) -> None:
     assert transcript.messages[-1].content == "It sets x."
 
 
+def test_kimi_code_counts_only_requests(write: Write) -> None:
+    """A reminder that it wrote in the user's name is none, and is undone with its request."""
+    asked = {"role": "user", "content": "Now b.py.", "origin": {"kind": "user"}}
+    reminder = {"role": "user", "content": "Mind b.py.", "origin": {"kind": "injection"}}
+    slash = {"kind": "skill_activation", "trigger": "user-slash"}
+    command = {"role": "user", "content": "/skill", "origin": slash}
+    events = [
+        {"type": "context.append_message", "message": each} for each in (asked, reminder, command)
+    ]
+
+    transcript = one(write([*kimi_code(), *events, {"type": "context.undo", "count": 2}]))
+    unchanged = one(write([*kimi_code(), {"type": "context.undo", "count": 2}]))
+
+    assert transcript.messages[-1].content == "It sets x."
+    assert len(unchanged.messages) == 4
+
+
+def test_kimi_code_outputs_may_be_parts(write: Write) -> None:
+    """Their texts are what the model read; a result without an output is empty."""
+    parts = [
+        {"type": "text", "text": "x = 1"},
+        {"type": "image_url"},
+        {"type": "text", "text": "y"},
+    ]
+    call = loop("tool.call", "s1", toolCallId="c1", name="read", args={})
+    results = [
+        loop("tool.result", "s1", toolCallId="c1", result=each)
+        for each in ({"output": parts}, {"isError": False}, {"output": [{"odd": 1}]})
+    ]
+
+    messages = one(write([call, *results])).messages
+
+    outputs = [each.tool_results[0].output for each in messages[1:]]
+    assert outputs == ["x = 1\ny", "", ""]
+
+
 def test_kimi_code_clears_its_context(write: Write) -> None:
     """What is appended after that stands; a compaction of its own is left out."""
     call = {"id": "c1", "name": "read", "arguments": "{}"}
@@ -319,15 +355,28 @@ def test_a_half_written_message_is_told(tmp_path: Path) -> None:
         read_transcripts(path)
 
 
+OPENCODE_TABLES = (
+    "CREATE TABLE session (id TEXT)",
+    "CREATE TABLE message (id, session_id, time_created, data)",
+    "CREATE TABLE part (id, message_id, session_id, data)",
+)
+
+
+def make_database(path: Path, *statements: str) -> None:
+    """Make a database by some statements."""
+    with closing(sqlite3.connect(path)) as database:
+        for statement in statements:
+            database.execute(statement)
+        database.commit()
+
+
 def test_opencodes_database_holds_every_session(tmp_path: Path) -> None:
     """A row for each message and part; a summary, and a session without messages, are left out."""
     summary = {"info": {"role": "assistant", "summary": True}, "parts": [{"type": "text"}]}
     picture = {"info": {"role": "user"}, "parts": [{"type": "file"}]}
     sessions = {name: [*opencode(), summary] for name in ("ses_1", "ses_2")} | {"ses_0": [picture]}
+    make_database(tmp_path / "opencode.db", *OPENCODE_TABLES)
     with closing(sqlite3.connect(tmp_path / "opencode.db")) as database:
-        database.execute("CREATE TABLE session (id TEXT)")
-        database.execute("CREATE TABLE message (id, session_id, time_created, data)")
-        database.execute("CREATE TABLE part (id, message_id, session_id, data)")
         for session, messages in sessions.items():
             database.execute("INSERT INTO session VALUES (?)", (session,))
             for at, each in enumerate(messages):
@@ -365,14 +414,27 @@ def test_our_own_database_is_read(tmp_path: Path) -> None:
 
 def test_another_database_is_no_transcript(tmp_path: Path) -> None:
     """And so is one that is damaged; both say so."""
-    with closing(sqlite3.connect(tmp_path / "other.db")) as database:
-        database.execute("CREATE TABLE notes (text)")
+    make_database(tmp_path / "other.db", "CREATE TABLE notes (text)")
     (tmp_path / "torn.db").write_bytes(b"SQLite format 3\x00 and no more")
+
+    message = "INSERT INTO message VALUES ('m', 's', 1, '%s')"
+    rows = {"null": message.replace("'%s'", "NULL"), "deep": message % ("[" * 100_000)}
+    for name, row in rows.items():
+        session = "INSERT INTO session VALUES ('s')"
+        make_database(tmp_path / f"{name}.db", *OPENCODE_TABLES, session, row)
+    make_database(
+        tmp_path / "text.db",
+        "CREATE TABLE sessions (number, id)",
+        "CREATE TABLE entries (session, seq, text)",
+        "INSERT INTO sessions VALUES (1, 's')",
+        "INSERT INTO entries VALUES (1, 1, 'text, not bytes')",
+    )
 
     with pytest.raises(TranscriptUnreadable, match="neither agentic's nor OpenCode's"):
         read_transcripts(tmp_path / "other.db")
-    with pytest.raises(TranscriptUnreadable, match="database that cannot be read"):
-        read_transcripts(tmp_path / "torn.db")
+    for name in ("torn", "null", "deep", "text"):
+        with pytest.raises(TranscriptUnreadable, match="database that cannot be read"):
+            read_transcripts(tmp_path / f"{name}.db")
 
 
 PLACES = {
