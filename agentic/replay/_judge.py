@@ -9,6 +9,7 @@ digest could otherwise keep just what the judge looks for (design/0049).
 """
 
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
@@ -198,25 +199,25 @@ def _actions(message: Message, in_text: bool) -> Iterator[str]:
 
 
 def argument_texts(call: ToolCall) -> list[str]:
-    """Return the texts in the arguments of a call; other values as JSON.
+    """Return the texts in the arguments of a call, and other values as Python writes them.
 
     >>> argument_texts(ToolCall("c1", "read", '{"path": "a.py", "lines": [1, 9]}'))
     ['a.py', '1', '9']
     """
     try:
-        waiting: list[object] = list(call.parse().values())
+        waiting: deque[object] = deque(call.parse().values())
     except (ValueError, RecursionError):
         return [call.arguments]
     texts: list[str] = []
     while waiting:
-        match waiting.pop(0):
+        match waiting.popleft():
             case str(text):
                 texts.append(text)
             # Before what waits already, so that the texts come in the order of the JSON.
             case dict() as nested:
-                waiting = [*nested.values(), *waiting]
+                waiting.extendleft(reversed(nested.values()))
             case list() as nested:
-                waiting = [*nested, *waiting]
+                waiting.extendleft(reversed(nested))
             case other:
                 texts.append(str(other))
     return texts

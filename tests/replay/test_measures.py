@@ -1,7 +1,9 @@
 """The judge, the prompt cache and the validators, each by itself."""
 
 import asyncio
+import json
 from datetime import UTC, datetime
+from typing import Any
 
 import attrs
 import pytest
@@ -50,6 +52,17 @@ def test_what_is_kept_is_the_line() -> None:
     judged = [point.judge(kept) for kept in ("", "- first_thing", line, f">{line[10:60]}<")]
 
     assert judged == [0, 0, 1, 1]
+
+
+@pytest.mark.slow
+def test_arguments_cost_grows_with_their_length(growth: Any) -> None:
+    """A call may write a table, with an object for each row."""
+
+    def read(rows: int) -> None:
+        table = json.dumps({"rows": [{"a": number} for number in range(rows)]})
+        assert len(argument_texts(ToolCall("c1", "write", table))) == rows
+
+    assert growth(read, 5_000) < 10
 
 
 LINES = st.lists(st.text("ab_ ", max_size=90), max_size=4)
