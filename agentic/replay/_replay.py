@@ -219,8 +219,11 @@ def _answers(message: Message) -> list[str]:
 
 def _lines(messages: Iterable[Message], ending: str) -> list[str]:
     kinds = Counter(kind for message in messages for kind in _kinds(message)).most_common()
-    lines = [f"{number} {kind}{'s' * (number > 1)}{ending}" for kind, number in kinds[:_KINDS]]
-    lines = [line.replace("replys", "replies") for line in lines]
+    plural = {"reply": "replies"}
+    lines = [
+        f"{number} {kind if number == 1 else plural.get(kind, f'{kind}s')}{ending}"
+        for kind, number in kinds[:_KINDS]
+    ]
     rest = sum(number for _, number in kinds[_KINDS:])
     return [*lines, f"{rest} of other kinds{ending}"] if rest else lines
 

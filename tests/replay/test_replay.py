@@ -137,6 +137,19 @@ def test_tiers_clear_before_they_compact(talk: Talk) -> None:
     assert any(cut.summary for cut in tiers.cuts)
 
 
+def test_a_cut_calls_tools_by_their_names() -> None:
+    """Only the plural of a reply is irregular, not that of a tool that is called so."""
+    calls = [ToolCall(f"c{number}", "get_replys") for number in range(2)]
+    results = [ToolResult(call.id, call.name, "none") for call in calls]
+    fetch = Message("assistant", tool_calls=calls), Message("tool", tool_results=results)
+    messages = [Message("user", "Fetch them."), *fetch, *[Message("assistant", "Well.")] * 3]
+
+    [last] = run(messages, "keep_last:keep_recent=1")
+
+    gone = {line for cut in last.cuts for line in cut.what}
+    assert gone == {"1 user message", "1 reply", "2 get_replys outputs"}
+
+
 def test_keeping_newest_loses_earlier_names() -> None:
     """A path that only a dropped output named is neither evident nor known."""
     look = Message("assistant", tool_calls=[ToolCall("c1", "run", '{"command": "ls"}')])
