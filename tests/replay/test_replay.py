@@ -147,7 +147,7 @@ def test_a_cut_calls_tools_by_their_names() -> None:
     [last] = run(messages, "keep_last:keep_recent=1")
 
     gone = {line for cut in last.cuts for line in cut.what}
-    assert gone == {"1 user message", "1 reply", "2 get_replys outputs"}
+    assert gone == {"1 reply", "2 get_replys outputs"}
 
 
 def test_keeping_newest_loses_earlier_names() -> None:
