@@ -183,26 +183,24 @@ def _guide(compact_with: Callable[[list[Message], str], Awaitable[str]]) -> _Com
 
 
 def _check_summary(name: str, compact: _Compact, messages: list[Message], seconds: float) -> None:
-    given, before = list(messages), deepcopy(messages)
+    # A copy, so that what one compactor writes into it is not there for the next.
+    given = deepcopy(messages)
+    refusal: CompactionRefused | None = None
     try:
         answer = asyncio.run(_ask_compactor(compact, given, seconds))
     except CompactionRefused as problem:
-        if messages is not TALK:
-            return
-        raise _broken_summary(
-            name, f"the answer says something, but is a refusal: {problem}"
-        ) from problem
+        answer, refusal = "", problem
     except Exception as problem:
-        raise _broken_summary(
-            name, f"it answers within {seconds} s, but raised {problem!r:.200}"
-        ) from problem
+        promise = f"it answers within {seconds} s, but raised {problem!r:.200}"
+        raise _broken_summary(name, promise) from problem
     if not isinstance(answer, str):
         raise _broken_summary(name, f"it answers with a text, but gave {reprlib.repr(answer)}")
     if isinstance(answer, SummaryText):
         _check_notes(name, answer)
     if messages is TALK and not answer.strip():
-        raise _broken_summary(name, f"the answer says something, but is {answer!r}")
-    if given != before:
+        told = f"a refusal: {refusal}" if refusal else repr(answer)
+        raise _broken_summary(name, f"the answer says something, but is {told}") from refusal
+    if given != messages:
         raise _broken_summary(name, "the conversation is left as it was, but it was changed")
 
 
@@ -216,10 +214,19 @@ def _check_notes(name: str, answer: SummaryText) -> None:
 
 async def _ask_compactor(compact: _Compact, given: list[Message], seconds: float) -> object:
     answer: object = compact(given)
+    # What await itself would raise does not say what was returned.
     if not inspect.isawaitable(answer):
         raise TypeError(f"{reprlib.repr(answer)} cannot be awaited")
-    async with asyncio.timeout(seconds):
-        return await answer
+    async with asyncio.timeout(seconds) as limit:
+        answer = await answer
+    if _is_late(limit):
+        raise TimeoutError
+    return answer
+
+
+def _is_late(limit: asyncio.Timeout) -> bool:
+    # A timeout cannot end what blocks the loop; it would not even be noticed afterwards.
+    return limit.expired() or asyncio.get_running_loop().time() > (limit.when() or 0)
 
 
 _READ = ToolDefinition(
@@ -299,48 +306,49 @@ def check_decider(factory: Callable[[], Decider], *, timeout_seconds: float = 60
     """
     streams = hasattr(factory(), "stream")
     for name, request in _REQUESTS.items():
-        asyncio.run(_check_decision(name, factory().decide, request, timeout_seconds))
+        answer = asyncio.run(_ask_decider(name, factory().decide, request, timeout_seconds))
+        if not isinstance(answer, Decision):
+            given = reprlib.repr(answer)
+            raise _broken_decision(name, f"it answers with a Decision, but gave {given}")
         if streams:
-            decide = functools.partial(_decide_streaming, factory())
-            asyncio.run(_check_decision(f"{name}, streamed", decide, request, timeout_seconds))
+            streamed, drain = f"{name}, streamed", functools.partial(_drain, factory())
+            items = asyncio.run(_ask_decider(streamed, drain, request, timeout_seconds))
+            _check_items(streamed, items)
     asyncio.run(_check_cancelling(factory(), timeout_seconds))
 
 
-async def _decide_streaming(decider: Any, request: Input) -> Decision:
-    items = [item async for item in decider.stream(request)]
-    odd = [item for item in items[:-1] if not isinstance(item, str)]
-    if odd:
-        given = reprlib.repr(odd[0])
-        raise AssertionError(f"all items but the last are text, but one was {given}")
-    if not items or not isinstance(items[-1], Decision):
-        raise AssertionError("the last item of a stream is the Decision, but there was none")
-    return items[-1]
-
-
-async def _check_decision(
-    name: str,
-    decide: Callable[[Input], Awaitable[Decision]],
-    request: Input,
-    timeout_seconds: float,
-) -> None:
-    before = deepcopy(request)
+async def _ask_decider(
+    name: str, decide: Callable[[Input], Awaitable[Any]], request: Input, timeout_seconds: float
+) -> Any:
+    given = deepcopy(request)
     limit = asyncio.timeout(timeout_seconds)
+    late = f"it answers in time, but took over {timeout_seconds} s"
     try:
         async with limit:
-            answer: object = await decide(request)
-    except AssertionError as problem:
-        raise _broken_decision(name, str(problem)) from problem
+            answer = await decide(given)
     except Exception as problem:
         # A client's own TimeoutError is an error like any other.
-        if limit.expired():
-            promise = f"it answers in time, but took over {timeout_seconds} s"
-        else:
-            promise = f"it answers, but raised {problem!r:.200}"
+        promise = late if limit.expired() else f"it answers, but raised {problem!r:.200}"
         raise _broken_decision(name, promise) from problem
-    if not isinstance(answer, Decision):
-        raise _broken_decision(name, f"it answers with a Decision, but gave {reprlib.repr(answer)}")
-    if request != before:
+    if _is_late(limit):
+        raise _broken_decision(name, late)
+    if given != request:
         raise _broken_decision(name, "the request is left as it was, but it was changed")
+    return answer
+
+
+async def _drain(decider: Any, request: Input) -> list[Any]:
+    return [item async for item in decider.stream(request)]
+
+
+def _check_items(name: str, items: list[Any]) -> None:
+    for item in items[:-1]:
+        if not isinstance(item, str):
+            promise = f"all items but the last are text, but one was {reprlib.repr(item)}"
+            raise _broken_decision(name, promise)
+    if not items or not isinstance(items[-1], Decision):
+        promise = "the last item of a stream is the Decision, but there was none"
+        raise _broken_decision(name, promise)
 
 
 async def _check_cancelling(decider: Decider, timeout_seconds: float) -> None:

@@ -1,5 +1,6 @@
 import asyncio
 import gc
+import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -76,6 +77,17 @@ class _Timid(_Plain):
         raise TimeoutError("the provider did not answer")
 
 
+class _Blocking(_Plain):
+    async def decide(self, request: loop.Input, /) -> loop.Decision:
+        time.sleep(0.1)  # noqa: ASYNC251  what it should not do
+        return await super().decide(request)
+
+
+class _Doubting(_Plain):
+    async def decide(self, request: loop.Input, /) -> loop.Decision:
+        raise AssertionError
+
+
 class _BreakingOff(_Plain):
     async def stream(self, request: loop.Input, /) -> AsyncIterator[str | loop.Decision]:
         yield "Hel"
@@ -96,6 +108,7 @@ class _Talkative(_Plain):
         (_Marking, "items of another provider: the request is left as it was"),
         (_Stubborn, "a cancelled request: the cancellation passes"),
         (_Timid, r"it answers, but raised TimeoutError\('the provider did not answer'\)"),
+        (_Doubting, r"it answers, but raised AssertionError\(\)"),
         (_BreakingOff, "a plain request, streamed: the last item of a stream is the Decision"),
         (_Talkative, "all items but the last are text"),
     ],
@@ -128,3 +141,9 @@ def test_an_endless_decider_is_not_awaited() -> None:
     """The suite ends, and says what it waited for."""
     with pytest.raises(AssertionError, match=r"it answers in time, but took over 0.2 s"):
         testing.check_decider(_Endless, timeout_seconds=0.2)
+
+
+def test_a_blocking_decider_is_late() -> None:
+    """It answers, but keeps everything else waiting, and no timeout can end it."""
+    with pytest.raises(AssertionError, match=r"it answers in time, but took over 0.05 s"):
+        testing.check_decider(_Blocking, timeout_seconds=0.05)

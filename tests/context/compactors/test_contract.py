@@ -1,9 +1,11 @@
 import asyncio
+import time
 from typing import Any
 
 import pytest
 
 from agentic.context.compactors import Digest, first_of
+from agentic.errors import CompactionRefused
 from agentic.messages import Message, SummaryText
 from agentic.testing import check_compactor
 
@@ -75,6 +77,25 @@ class _Slow:
         return "a summary"
 
 
+class _Blocks:
+    """Thinks about a long conversation without letting anybody else do anything."""
+
+    async def compact(self, messages: list[Message], /) -> str:
+        if len(messages) >= 2_000:
+            time.sleep(0.6)  # noqa: ASYNC251  what it should not do
+        return "a summary"
+
+
+class _Refuses:
+    """Empties the list that it was given, and then refuses to summarize it."""
+
+    async def compact(self, messages: list[Message], /) -> str:
+        if messages[-1].role != "assistant":
+            messages.clear()
+            raise CompactionRefused("the end is open")
+        return "a summary"
+
+
 class _Confides(_Constant):
     """Puts something into its notes that is no JSON."""
 
@@ -111,7 +132,9 @@ class _Misguided(_Constant):
         (_Reads(), "parallel calls, .*: it answers .* JSONDecodeError"),
         (_Takes(), "plain conversation: the conversation is left as it was"),
         (_Writes(), "parallel calls, .*: the conversation is left as it was"),
+        (_Refuses(), "parallel calls, .*: the conversation is left as it was"),
         (_Slow(), "2,000 messages: it answers within 0.5 s, .* TimeoutError"),
+        (_Blocks(), "2,000 messages: it answers within 0.5 s, .* TimeoutError"),
         (_Confides(""), "plain conversation: its notes are plain JSON data, but SummaryText.notes"),
         (_Trusts(""), "another compactor's notes: it answers .* KeyError"),
         (_Misguided("a summary"), "plain conversation, with instructions: .* NotImplementedError"),
