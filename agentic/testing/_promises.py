@@ -31,7 +31,7 @@ __all__ = [
     "Promise",
     "append_all",
     "broken",
-    "describe",
+    "broken_check",
     "expect",
     "expect_equal",
     "expect_refusal",
@@ -99,14 +99,18 @@ async def expect_refusal(error: type[Exception], step: Awaitable[object], what: 
     raise AssertionError(f"{what} raised no {error.__name__}.")
 
 
-def describe(problem: Exception) -> str:
-    """Return what went wrong in a check, as a sentence."""
-    return str(problem) if isinstance(problem, AssertionError) else f"It raised {problem!r}."
-
-
 def broken(role: str, where: str, promise: str) -> AssertionError:
     """Return an error that says which promise of a role is broken, and on what input."""
     return AssertionError(f"A promise of {role} is broken on {where}: {promise}.")
+
+
+def broken_check(
+    part: object, role: type[Any], check: Callable[..., Any], problem: Exception
+) -> AssertionError:
+    """Return an error that quotes the promise of a check, which is its docstring."""
+    found = problem if isinstance(problem, AssertionError) else f"It raised {problem!r}."
+    name = f"{type(part).__name__} breaks a promise of {role.__name__}"
+    return AssertionError(f"{name}: {check.__doc__} {found}")
 
 
 def expect_equal(found: object, expected: object, where: str = "") -> None:

@@ -25,7 +25,7 @@ from agentic.testing._promises import (
     SUMMARY,
     TALK,
     append_all,
-    describe,
+    broken_check,
     expect,
     expect_equal,
     expect_refusal,
@@ -87,10 +87,7 @@ async def _hold_to(
     try:
         await check(place, second)
     except Exception as problem:
-        raise AssertionError(
-            f"{type(place).__name__} breaks a promise of Sessions: {check.__doc__} "
-            f"{describe(problem)}"
-        ) from problem
+        raise broken_check(place, Sessions, check, problem) from problem
 
 
 async def _starts_empty(place: Sessions, _: Sessions) -> None:

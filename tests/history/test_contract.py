@@ -324,6 +324,11 @@ class _Plain(MemoryStore):
         await super().replace(messages)
 
 
+class _Unreadable(MemoryStore):
+    async def load(self) -> list[Message]:
+        raise OSError("the disk is gone")
+
+
 def test_a_plain_replace_is_enough() -> None:
     """A store whose replace() accepts no `replaces` is held to the other promises."""
     check_store(_Plain)
@@ -333,6 +338,12 @@ def test_store_forgetting_on_reopen_is_found() -> None:
     """With `reopen`, the suite asks for what was there before."""
     with pytest.raises(AssertionError, match="when the session is opened again"):
         check_store(MemoryStore, reopen=lambda _: MemoryStore())
+
+
+def test_store_failing_on_reopen_is_found() -> None:
+    """An error is told as a broken promise here, too."""
+    with pytest.raises(AssertionError, match=r"opened again\. It raised OSError"):
+        check_store(MemoryStore, reopen=lambda _: _Unreadable())
 
 
 @pytest.mark.parametrize("given", [None, "hello", {"role": "user", "content": "hello"}])
