@@ -44,6 +44,7 @@ CALL = Message("assistant", tool_calls=[ToolCall("c1", "run", '{"command": "make
 RESULT = Message("tool", tool_results=[ToolResult("c1", "run", "1 failed")])
 ANSWER = Message("assistant", "A test failed.")
 MORE = Message("user", "Mend it.")
+# One complete round, so that a summary of all of it leaves no call open.
 TALK = [ASK, CALL, RESULT, ANSWER]
 SUMMARY = ContextSummary("The build is red: a test failed.", 4).to_message()
 OTHER_SUMMARY = ContextSummary("The test failed on a typo.", 5).to_message()
@@ -75,7 +76,7 @@ async def append_all(store: Store, messages: Sequence[Message]) -> None:
 
 def expect(found: Sequence[Message], expected: Sequence[Message], where: str = "") -> None:
     """Fail unless the messages are equal."""
-    # as text, because NaN equals nothing
+    # As text, because NaN equals nothing.
     got, wanted = _as_text(found), _as_text(expected)
     if got != wanted:
         raise AssertionError(f"{where} Expected {_brief(wanted)}; got {_brief(got)}.".lstrip())
@@ -83,6 +84,7 @@ def expect(found: Sequence[Message], expected: Sequence[Message], where: str = "
 
 def _as_text(messages: Sequence[Message]) -> list[str]:
     plain = map(to_plain, messages)
+    # Sorted, since the order of keys in `extra` and `notes` says nothing.
     return [json.dumps(message, sort_keys=True, ensure_ascii=False) for message in plain]
 
 

@@ -34,6 +34,7 @@ from agentic.testing._store import check_store
 
 __all__ = ["check_sessions"]
 
+# A folder makes file names of ids, so some of these would lead elsewhere.
 _NO_IDS: list[Any] = [
     "",
     ".",
@@ -50,6 +51,7 @@ _NO_IDS: list[Any] = [
     "a" * 129,
     3,
 ]
+# `_` is a wildcard in SQL, and a dot in a pattern.
 _IDS = ["a", "_", "0.9-rc_1..x", "a" * 128]
 _NO_TITLES: list[Any] = ["two\nlines", "a\x00b", "lone \ud83d", "x" * 201, None]
 _TITLE = "Why the build is red \U0001f534"
@@ -72,6 +74,7 @@ def check_sessions(
         AssertionError: a promise is broken; the text says which one.
     """
     place, numbers = factory(), itertools.count()
+    # Side by side in one place: a store that reads what is of another is found.
     check_store(lambda: place.open(f"s{next(numbers)}"))
     for check in _PROMISES:
         asyncio.run(_hold_to(check, factory(), factory()))
@@ -99,6 +102,7 @@ async def _starts_empty(place: Sessions, _: Sessions) -> None:
 async def _refuses_names(place: Sessions, _: Sessions) -> None:
     """A session id that could lead elsewhere is a ConfigError at every door."""
     for bad in _NO_IDS:
+        # open() is no coroutine, and refuses at once.
         with contextlib.suppress(ConfigError):
             place.open(bad)
             raise AssertionError(f"open({bad!r}) raised no ConfigError.")
@@ -130,6 +134,7 @@ async def _lists(place: Sessions, _: Sessions) -> None:
     first, second = await place.list()
     _expect_info(first, messages=len(TALK) + 2, summarized=4)
     _expect_info(second, messages=len(TALK) + 1, summarized=0)
+    # A place may keep whole seconds only.
     if first.changed_at < begun.replace(microsecond=0) or first.created_at > first.changed_at:
         raise AssertionError(f"It gave {first}, and was asked at {begun}.")
 
@@ -175,6 +180,7 @@ async def _deletes(place: Sessions, _: Sessions) -> None:
         expect_equal(await _read(place, "a.b", refs[1]), "red")
     await _write(place, "a", [ASK])
     expect(await place.open("a").full(), [ASK, MORE])
+    # The id begins anew: not even the title of the session before it comes back.
     expect_equal(next(info.title for info in await place.list() if info.id == "a"), "")
 
 
@@ -206,6 +212,7 @@ async def _moves(place: Sessions, second: Sessions) -> None:
         await store.append(MORE)
     await place.rename("a", _TITLE)
     await second.import_("b", place.export("a"))
+    # Exported once more, so that what an import writes is as good as what a store writes.
     await second.import_("c", await _drain(second.export("b")))
     for session_id in ("b", "c"):
         await _expect_same(place, second, session_id)
@@ -243,6 +250,7 @@ async def _redacts(place: Sessions, second: Sessions) -> None:
     lines = await _drain(place.export("a"))
     if ASK.content.encode() in b"".join(lines) or b'"by":"Ann"' not in b"".join(lines):
         raise AssertionError(f"It gave {lines}.")
+    # What was redacted is an entry that another place has to understand.
     await second.import_("a", lines)
     _expect_info((await second.list())[0], messages=len(TALK) + 1, summarized=0)
 
@@ -260,8 +268,10 @@ async def _imports_no_damage(place: Sessions, second: Sessions) -> None:
     """import_() of a line that cannot be read raises HistoryCorrupt, and makes no session."""
     await _write(place, "a")
     lines = await _drain(place.export("a"))
+    # Its reference is not that of its text, by which get() would find it.
     output = b'{"v":1,"type":"output","optional":true,"ref":"out-0123456789abcdef","text":"red"}\n'
     title = b'{"v":1,"type":"title","optional":true,"title":3}\n'
+    # The last one is a line of which the end is missing, as after a full disk.
     for damage in (b"red\n", b'{"v":1,"type":"message"}\n', output, title, lines[0][:-9]):
         step = second.import_("b", [*lines, damage])
         await expect_refusal(HistoryCorrupt, step, f"The line {damage!r}")
@@ -323,6 +333,7 @@ async def _expect_same(place: Sessions, second: Sessions, session_id: str) -> No
     first, moved = place.open("a"), second.open(session_id)
     expect(await moved.full(), await first.full(), "full() of what was imported:")
     expect(await moved.load(), await first.load(), "load() of what was imported:")
+    # What was replaced is moved, too: without it there would be nothing to restore.
     dropped = (await first.diff()).dropped
     expect((await moved.diff()).dropped, dropped, "diff() of what was imported:")
     async with _opened(second, session_id) as store:

@@ -6,7 +6,7 @@
 import contextlib
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -51,8 +51,10 @@ __all__ = [
 
 _NEVER_KEPT = "out-0123456789abcdef"
 _SECRET = "sk-live-4f9c1a77"  # noqa: S105  made up
+# Of the secrets that a redaction is given by name: as JSON, it is written with escapes.
 _ODD = 'pass "word"\n\\ two'
 _MARK = '[a "key" was here]'
+# Wherever a message can hold a text. The call is answered by _ECHO, which holds none.
 _LEAK = Message(
     "assistant",
     f"The key is {_SECRET}.",
@@ -64,8 +66,6 @@ _LEAK = Message(
     extra={"nested": [_SECRET]},
 )
 _ECHO = Message("tool", tool_results=[ToolResult("c9", "login", "welcome")])
-
-
 _NO_KEYS: Sequence[Any] = ["", "k" * 201, 3, b"k1"]
 
 
@@ -76,6 +76,7 @@ async def _stores_a_key_once(store: Any) -> None:
     for key in ("k", "k" * 200, '\ud83d\ude00 "\\\n'):
         await store.append(ASK, key=key)
         await store.append(ANSWER)
+        # A workflow that repeats an append may make the time and the id anew.
         await store.append(attrs.evolve(ASK, timestamp=later, id="again"), key=key)
         if not await store.has_key(key) or await store.has_key(f"{key[1:]}x"):
             raise AssertionError(f"has_key() is wrong about {key!r}.")
@@ -91,6 +92,7 @@ async def _keeps_equal_messages_apart(store: Any) -> None:
 
 async def _refuses_a_second_message(store: Any) -> None:
     """append() of a message that says something else than the one with its key raises an error."""
+    # Of each kind one: texts, calls and results are compared field by field.
     for number, message in enumerate(TALK):
         await store.append(message, key=f"k{number}")
         other = MORE if message is ASK else ASK
@@ -128,10 +130,12 @@ async def _remembers_what_was_redacted(store: Any) -> None:
     await store.append(_LEAK, key="k1")
     await store.append(_ECHO, key="k2")
     await store.redact("leak", _MARK)
+    # Compared with what is left of it, the repeated message would say something else.
     await store.append(_LEAK, key="k1")
     await store.append(_ECHO, key="k2")
     await _expect_none(store, _SECRET)
     expect_equal((await store.full())[0].content, _MARK)
+    # Nothing of _ECHO was redacted, so its key still refuses what says something else.
     expect((await store.full())[1:], [_ECHO])
     await expect_refusal(HistoryConflict, store.append(ASK, key="k2"), "append()")
 
@@ -145,6 +149,7 @@ async def _counts_what_was_repeated(store: Any) -> None:
         await store.append(ASK, key="k1")
         await store.append(ANSWER, key="k2")
     await store.append(MORE)
+    # Four appends were asked for, and two messages stored: a caller knows the two.
     await store.replace([SUMMARY], replaces=2)
     expect(await store.load(), [SUMMARY, MORE])
 
@@ -190,6 +195,7 @@ async def _misses_what_was_never_kept(store: OutputStore) -> None:
 async def _refuses_what_is_no_reference(store: OutputStore) -> None:
     """get() of anything but a reference is a ConfigError: nobody reads other files with it."""
     ref = await store.put("red")
+    # Upper case, because some file systems find a file whatever the case of its name.
     for other in ("", f"../{ref}", f"{ref}/..", f"{ref}\n", ref.upper(), "out-red", "/etc/passwd"):
         await expect_refusal(ConfigError, store.get(other), f"get({other!r})")
 
@@ -215,6 +221,7 @@ OUTPUT_STORE_PROMISES: Sequence[Promise] = [
 async def _redacts_everywhere(store: Any) -> None:
     """redact() leaves nothing of what a message said: in the archive, in views, through an undo."""
     await append_all(store, [ASK, _LEAK, _ECHO])
+    # Two views stand above the archive: one has the message itself, the other quotes it.
     await store.replace([ASK, _LEAK, _ECHO])
     await store.append(MORE)
     await store.replace([_summary(f"They used '{_SECRET}' to log in."), MORE])
@@ -223,6 +230,7 @@ async def _redacts_everywhere(store: Any) -> None:
     full = await store.full()
     expect_equal(full[1].content, _MARK)
     expect([full[0], *full[2:]], [ASK, _ECHO, MORE], "The others:")
+    # A redaction that emptied every summary would hide the secret, too.
     if "log in" not in (await store.load())[0].content:
         raise AssertionError("The rest of the summary is gone.")
     await store.restore()
@@ -251,8 +259,10 @@ async def _keeps_rounds(store: Any) -> None:
     result = Message("tool", tool_results=[ToolResult("c9", "login", _SECRET, error=_SECRET)])
     await append_all(store, [ASK, _LEAK, result])
     await store.redact("leak", _MARK)
+    # By its position: most messages have no id.
     await store.redact(2, _MARK)
     await _expect_none(store, _SECRET)
+    # The arguments stay an object of JSON, or providers would refuse the call.
     _, called, answered = await store.load()
     if called.tool_calls[0].parse() != {"redacted": _MARK} or called.id != "leak":
         raise AssertionError(f"It gave {called}.")
@@ -264,6 +274,7 @@ async def _keeps_rounds(store: Any) -> None:
 async def _redacts_a_named_secret(store: Any) -> None:
     """redact() with a secret removes it from every other message, in whatever JSON it stands."""
     shown = ToolCall("c1", "run", json.dumps({"text": _ODD}))
+    # In `extra` it is JSON within JSON: a search in the stored line finds no such text.
     other = Message("assistant", f"see {_ODD}", tool_calls=[shown], extra={_ODD: json.dumps(_ODD)})
     await append_all(store, [attrs.evolve(_LEAK, content=_ODD), other])
     await store.replace([_summary(f"so far: {_ODD}")])
@@ -297,8 +308,9 @@ async def _redacts_equal_messages(store: Any) -> None:
     """redact() of one of two equal messages redacts both."""
     await append_all(store, [ASK, ANSWER, ASK])
     await store.redact(0, _MARK)
-    if [one.content for one in await store.full()] != [_MARK, ANSWER.content, _MARK]:
-        raise AssertionError(f"It gave {await store.full()}.")
+    # The other one would still say it.
+    contents = [one.content for one in await store.full()]
+    expect_equal(contents, [_MARK, ANSWER.content, _MARK])
 
 
 async def _misses_messages(store: Any) -> None:
@@ -315,6 +327,7 @@ async def _goes_on(store: Any) -> None:
     await append_all(store, TALK)
     await store.redact(0, _MARK)
     await store.append(MORE)
+    # Positions are those of the archive, which a redaction makes no longer.
     await store.redact(4, "[more]")
     expect(
         await store.load(), [ASK.replace(content=_MARK), *TALK[1:], MORE.replace(content="[more]")]
@@ -326,6 +339,7 @@ async def _refuses_what_is_outdated(store: Any) -> None:
     if not _is(store, Rewriter):
         return
     await append_all(store, [ASK, _LEAK, _ECHO])
+    # As another task does, whose summary is stored after the redaction.
     loaded = await store.load()
     await store.redact("leak", _MARK)
     await expect_refusal(HistoryConflict, store.replace(loaded[1:]), "An outdated replace()")
@@ -334,6 +348,7 @@ async def _refuses_what_is_outdated(store: Any) -> None:
         await expect_refusal(HistoryConflict, step, "An outdated replace() with replaces")
     await _expect_none(store, _SECRET)
     await store.load()
+    # Loaded again, the history is known again.
     await store.replace([MORE])
     expect(await store.load(), [MORE])
 
@@ -344,6 +359,7 @@ async def _refuses_what_cannot_be_meant(store: Any) -> None:
     for wanted, replacement, secret in (
         ("", _MARK, None),
         (-1, _MARK, None),
+        # A bool is an int in Python: True would be position 1.
         (True, _MARK, None),
         (0, " ", None),
         (0, f"was {_SECRET}", _SECRET),
@@ -370,17 +386,17 @@ REDACTOR_PROMISES: Sequence[Promise] = [
 
 async def _counts_its_writes(store: Any) -> None:
     """revision() grows by 1 with each write of this store, and with nothing else."""
-    find_revision: Callable[[], Awaitable[int]] = store.revision
-    before = await find_revision()
+    # A run compares it to learn whether a tool has appended meanwhile.
+    before = await store.revision()
     await append_all(store, [ASK, MORE])
     await store.load()
-    expect_equal(await find_revision() - before, 2, "After two appends:")
-    if isinstance(store, Rewriter):
+    expect_equal(await store.revision() - before, 2, "After two appends:")
+    if _is(store, Rewriter):
         await store.replace([SUMMARY])
-        expect_equal(await find_revision() - before, 3, "After a replace():")
-    if isinstance(store, Archive):
+        expect_equal(await store.revision() - before, 3, "After a replace():")
+    if _is(store, Archive):
         await store.restore()
-        expect_equal(await find_revision() - before, 4, "After a restore():")
+        expect_equal(await store.revision() - before, 4, "After a restore():")
 
 
 REVISIONED_PROMISES: Sequence[Promise] = [_counts_its_writes]
@@ -403,6 +419,7 @@ async def _expect_none(store: Any, secret: str) -> None:
         with contextlib.suppress(NothingToRestore):
             diff = await store.diff()
             messages += [*diff.dropped, *diff.added]
+    # Not in the JSON as a whole: escapes would hide quotes, line feeds and lone surrogates.
     if any(secret in text for message in messages for text in _strings(to_plain(message))):
         raise AssertionError(f"{secret!r} is in {messages}.")
 
