@@ -56,7 +56,6 @@ PRIVATE = {
     "agentic.loop._turn_results": FAULTS,
     "agentic.messages._decoding": "what an adapter asks of messages is asked of all five at once",
     "agentic.providers._failure": "errors of no SDK in particular",
-    "agentic.providers.bedrock._blocking": "a thread, and what cancels it",
     "agentic.providers.overflow._error_text": DATA,
     "agentic.providers.overflow._wordings": DATA,
     "agentic.replay._judge": BARE,

@@ -32,6 +32,7 @@ Where each part of a conversation goes:
 import typing
 
 from agentic import _lazy
+from agentic.providers.bedrock._blocks import for_boto3 as for_boto3
 from agentic.providers.bedrock._decider import Decider
 from agentic.providers.bedrock._decoding import NAME as NAME
 from agentic.providers.bedrock._decoding import IncrementalDecoder as IncrementalDecoder
@@ -40,7 +41,6 @@ from agentic.providers.bedrock._decoding import decode_request
 from agentic.providers.bedrock._encoding import encode as encode
 from agentic.providers.bedrock._encoding import encode_request
 from agentic.providers.bedrock._encoding import encode_tools as encode_tools
-from agentic.providers.bedrock._json import for_boto3 as for_boto3
 from agentic.providers.bedrock._replies import STOP_WORDS as STOP_WORDS
 from agentic.providers.bedrock._replies import decode_response
 from agentic.providers.bedrock._replies import stop_reason as stop_reason

@@ -1,7 +1,17 @@
-"""A decider that calls a model of Amazon Bedrock through Converse."""
+"""A decider that calls a model of Amazon Bedrock through Converse, with a client that may block.
 
+A blocking client is called in daemon threads, so that the event loop is not blocked.
+`asyncio.to_thread` is not used: `asyncio.run` waits for its threads at the end, so a cancelled run
+would hang until the provider answers or boto3's read timeout expires (60 s). An abandoned daemon
+thread ends when its call returns, and closes the response.
+"""
+
+import asyncio
 import contextlib
+import contextvars
+import inspect
 import re
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from functools import partial
 from typing import Any
@@ -13,14 +23,13 @@ from agentic.loop import Decision, Input
 from agentic.messages import leading_system_count
 from agentic.providers._failure import counted_tokens
 from agentic.providers._model import ModelDecider
-from agentic.providers.bedrock._blocking import call, events
+from agentic.providers.bedrock._blocks import for_boto3
 from agentic.providers.bedrock._decoding import NAME
 from agentic.providers.bedrock._encoding import (
     TOOL_NAMES,
     encode_request,
 )
 from agentic.providers.bedrock._families import mark_for_cache, part_turns
-from agentic.providers.bedrock._json import for_boto3
 from agentic.providers.bedrock._replies import decode_response
 from agentic.providers.bedrock._streaming import StreamedResponse
 from agentic.providers.kit import at, items_at
@@ -90,7 +99,7 @@ class Decider(ModelDecider):
         streamed = StreamedResponse(self.model)
         async with self._errors(lambda: streamed.text):
             answer = await self._ask(self.client.converse_stream, request)
-            async with contextlib.aclosing(_told(events(answer["stream"]))) as told:
+            async with contextlib.aclosing(_told(_events(answer["stream"]))) as told:
                 async for event in told:
                     if piece := streamed.feed(event):
                         yield piece
@@ -112,7 +121,7 @@ class Decider(ModelDecider):
             self.client.count_tokens, modelId=self.model, input={"converse": converse}
         )
         async with self._errors():
-            answer = await call(counting)
+            answer = await _call(counting)
         return counted_tokens(answer, "inputTokens", NAME)
 
     async def _ask(self, method: Callable[..., Any], request: Input) -> Any:
@@ -121,7 +130,7 @@ class Decider(ModelDecider):
             # What this request is sent with: a parallel one may learn of a refusal meanwhile.
             has_two_kinds, has_marks = self._has_two_kinds, self.prompt_cache and self._takes_marks
             try:
-                return await call(partial(method, **self._arguments(request)))
+                return await _call(partial(method, **self._arguments(request)))
             except Exception as error:
                 if has_two_kinds and _TWO_KINDS_REFUSED in str(error):
                     self._has_two_kinds = False
@@ -196,3 +205,171 @@ def _with_options(
         if not config["tools"]:
             del merged["toolConfig"]
     return merged
+
+
+async def _call(function: Callable[[], Any]) -> Any:
+    """Call a method of the client, which may block or return a coroutine."""
+    answer = await _in_thread(function)
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+async def _in_thread(function: Callable[[], Any]) -> Any:
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+    handed = _Handed()
+
+    def settle(error: BaseException | None) -> None:
+        # Cancelled while the thread was waiting.
+        if future.done():
+            return
+        if error is None:
+            future.set_result(None)
+        else:
+            future.set_exception(error)
+
+    def work() -> None:
+        problem: BaseException | None = None
+        try:
+            handed.over(function())
+        except StopIteration as error:  # no future takes one; a coroutine raises this instead
+            problem = RuntimeError("the client's method raised StopIteration")
+            problem.__cause__ = error
+        except BaseException as error:  # noqa: BLE001  it is raised where it is waited for
+            problem = error
+        try:
+            loop.call_soon_threadsafe(settle, problem)
+        except RuntimeError:  # the loop is closed
+            handed.refuse()
+
+    _start(work)
+    try:
+        await future
+    # A cancellation as well: the answer will not be taken any more.
+    except BaseException:
+        handed.refuse()
+        raise
+    return handed.take()
+
+
+@attrs.define(eq=False)
+class _Handed:
+    """Holds a thread's answer until it is taken, or discards it if it is refused.
+
+    The answer may arrive before or after the refusal; the later of the two discards it. A callback
+    on the loop could not do that, since a loop that is closing runs no more callbacks.
+    """
+
+    _lock: threading.Lock = attrs.field(factory=threading.Lock)
+    _answer: Any = None
+    _refused: bool = False
+
+    def over(self, answer: Any) -> None:
+        """Store the answer; discard it if it was refused."""
+        with self._lock:
+            self._answer = answer
+        if self._refused:
+            self.refuse()
+
+    def take(self) -> Any:
+        """Return the answer and forget it."""
+        with self._lock:
+            answer, self._answer = self._answer, None
+        return answer
+
+    def refuse(self) -> None:
+        """Refuse later answers, and discard the one that has arrived, if any."""
+        with self._lock:
+            self._refused = True
+        _discard(self.take())
+
+
+def _start(work: Callable[[], None]) -> None:
+    # As `asyncio.to_thread` does.
+    context = contextvars.copy_context()
+    threading.Thread(target=context.run, args=(work,), name="agentic-bedrock", daemon=True).start()
+
+
+def _discard(answer: Any) -> None:
+    """Close an answer that arrived too late."""
+    if inspect.iscoroutine(answer):
+        answer.close()
+    stream = answer.get("stream") if isinstance(answer, dict) else None
+    close = getattr(stream, "close", None)
+    if close is not None and not inspect.iscoroutinefunction(close):
+        close()
+
+
+async def _events(stream: Any) -> AsyncGenerator[Any, None]:
+    """Yield the events of a stream, which may block or be asynchronous, and close it at the end."""
+    if not hasattr(stream, "__aiter__"):
+        reader = _Reader(stream, asyncio.get_running_loop())
+        async with contextlib.aclosing(reader.read()) as items:
+            async for event in items:
+                yield event
+        return
+    try:
+        async for event in stream:
+            yield event
+    finally:
+        closing = stream.close() if hasattr(stream, "close") else None
+        if inspect.isawaitable(closing):
+            await closing
+
+
+@attrs.frozen
+class _End:
+    """The last item that a reading thread puts into the queue."""
+
+    error: BaseException | None = None
+
+
+@attrs.define(eq=False)
+class _Reader:
+    """One thread that reads a blocking stream into a queue."""
+
+    stream: Any
+    loop: asyncio.AbstractEventLoop
+    queue: asyncio.Queue[Any] = attrs.field(init=False, factory=asyncio.Queue)
+    left: bool = attrs.field(init=False, default=False)
+    """Whether the queue is no longer read."""
+
+    async def read(self) -> AsyncGenerator[Any, None]:
+        """Yield events as they arrive; stop the thread when the caller stops reading."""
+        _start(self._work)
+        try:
+            while not isinstance(item := await self.queue.get(), _End):
+                yield item
+            if item.error is not None:
+                raise item.error
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        """Stop the thread, even if it is waiting for the next event."""
+        self.left = True
+        # `close` would wait until the thread's pending read returns; urllib3's `shutdown` does not:
+        # https://urllib3.readthedocs.io/en/stable/reference/urllib3.response.html
+        shutdown = getattr(getattr(self.stream, "_raw_stream", None), "shutdown", None)
+        if shutdown is not None:
+            with contextlib.suppress(Exception):
+                shutdown()
+
+    def _work(self) -> None:
+        end = _End()
+        try:
+            for event in self.stream:
+                if self.left:
+                    break
+                self._put(event)
+        except BaseException as error:  # noqa: BLE001  it is raised where it is waited for
+            end = _End(error)
+        finally:
+            with contextlib.suppress(Exception):
+                self.stream.close()
+        self._put(end)
+
+    def _put(self, item: Any) -> None:
+        try:
+            self.loop.call_soon_threadsafe(self.queue.put_nowait, item)
+        except RuntimeError:  # the loop is closed
+            self.left = True

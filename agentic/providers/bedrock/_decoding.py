@@ -10,8 +10,7 @@ from typing import Any
 import attrs
 
 from agentic.messages import Media, Message, ToolCall, ToolError, ToolResult
-from agentic.providers.bedrock._json import as_json, input_text
-from agentic.providers.bedrock._media import read_media
+from agentic.providers.bedrock._blocks import as_json, input_text, read_media
 from agentic.providers.kit import Decoded, at, items_at, text_at
 from agentic.providers.kit._ids import KnownIds
 from agentic.providers.kit._messages import (

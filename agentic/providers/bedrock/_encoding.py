@@ -14,10 +14,9 @@ from typing import Any
 import attrs
 
 from agentic.messages import Message, ToolResult, close_open_rounds
+from agentic.providers.bedrock._blocks import DocumentNames, encode_media, input_text, is_sound
 from agentic.providers.bedrock._decoding import NAME, decode_payload, is_blank
 from agentic.providers.bedrock._families import fit_family
-from agentic.providers.bedrock._json import input_text
-from agentic.providers.bedrock._media import DocumentNames, encode_media, is_sound
 from agentic.providers.kit import (
     NameRule,
     UniqueIds,

@@ -4,8 +4,8 @@ from typing import Any
 
 from agentic.loop import Decision
 from agentic.messages import Message, ProviderPayload
+from agentic.providers.bedrock._blocks import as_json
 from agentic.providers.bedrock._decoding import NAME, decode_payload
-from agentic.providers.bedrock._json import as_json
 from agentic.providers.kit import at, items_at, text_at
 from agentic.providers.kit._json import count_at
 from agentic.usage import StopReason, StopWords, Usage

@@ -11,8 +11,8 @@ import attrs
 from agentic.errors import IncompleteReply, ProviderError
 from agentic.providers._failure import reported_error
 from agentic.providers._model import ModelStream
+from agentic.providers.bedrock._blocks import as_json
 from agentic.providers.bedrock._decoding import NAME
-from agentic.providers.bedrock._json import as_json
 from agentic.providers.kit import at, items_at, parse_object, text_at
 from agentic.providers.kit._json import GrowingText, is_deep
 from agentic.providers.kit._media import from_base64, to_base64

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from agentic.providers.bedrock._blocks import as_json
 from agentic.providers.bedrock._decoding import is_blank
 from agentic.providers.bedrock._encoding import CALL_IDS, TOOL_NAMES
 from agentic.providers.bedrock._families import (
@@ -16,7 +17,6 @@ from agentic.providers.bedrock._families import (
     says_before_results,
     wants_results_first,
 )
-from agentic.providers.bedrock._json import as_json
 from agentic.providers.kit import at, items_at, text_at
 from agentic.providers.validators._violation import Step, Violation, find_unpaired
 

@@ -2,11 +2,15 @@
 
 import asyncio
 import threading
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
 
 import attrs
 import pytest
 
-from agentic.providers.bedrock._blocking import call
+from agentic.loop import Input
+from agentic.providers.bedrock import Decider
 
 
 @attrs.define
@@ -30,7 +34,7 @@ def test_untaken_answer_is_closed(early: bool) -> None:
         return {"stream": stream}
 
     async def cancelled() -> None:
-        waiting = asyncio.ensure_future(call(answer))
+        waiting = asyncio.ensure_future(_ask(answer))
         await asyncio.sleep(0)
         if early:
             released.set()
@@ -52,11 +56,18 @@ def test_stop_iteration_becomes_another_error() -> None:
 
     async def ask() -> None:
         async with asyncio.timeout(5):
-            await call(lambda: next(iter(())))
+            await _ask(lambda: next(iter(())))
 
     with pytest.raises(RuntimeError, match="StopIteration") as caught:
         asyncio.run(ask())
     assert isinstance(caught.value.__cause__, StopIteration)
+
+
+async def _ask(answer: Callable[[], Any]) -> Any:
+    """Ask a client whose method answers so for a stream, up to the first piece."""
+    client = SimpleNamespace(converse_stream=lambda **_: answer())
+    request = Input(user_message="Hi", history=())
+    return await anext(aiter(Decider(client, "m").stream(request)))
 
 
 def _join_threads() -> None:
