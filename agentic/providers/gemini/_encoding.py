@@ -9,11 +9,10 @@ What the model said before the calls is therefore merged into the same content.
 Rebuilt messages are encoded as follows. Text and media are parts of a user content. An assistant's
 text and calls are parts of a model content. The results of one turn are one content, in the order
 of the calls. Media from tools are parts of their result if the model is known to accept them there,
-and otherwise a content after the results (Gemini 2.5 rejects functionResponse.parts:
-https://github.com/google-gemini/gemini-cli/issues/19436). The leading
-system messages, including a summary, are the system instruction: Google has no other field for text
-that is not the user's. A later system message is user text in `<system>` tags. A pinned message is
-encoded according to its role. Reasoning is not sent.
+and otherwise a content after the results. The leading system messages, including a summary, are the
+system instruction: Google has no other field for text that is not the user's. A later system
+message is user text in `<system>` tags. A pinned message is encoded according to its role.
+Reasoning is not sent.
 """
 
 import re
@@ -26,6 +25,7 @@ import attrs
 from agentic.messages import (
     Media,
     Message,
+    ToolCall,
     ToolResult,
     close_open_rounds,
     leading_system_count,
@@ -40,21 +40,31 @@ from agentic.providers.gemini._decoding import (
     shared_parts,
 )
 from agentic.providers.gemini._fields import field, has_field, parts_of, text_of
-from agentic.providers.gemini._parts import (
-    TOOL_NAMES,
-    media_parts,
-    model_parts,
-    result_part,
-    user_content,
-    user_parts,
+from agentic.providers.kit import (
+    NameRule,
+    arguments_as_object,
+    native_payload,
+    replace_surrogates,
 )
-from agentic.providers.kit import native_payload, replace_surrogates
-from agentic.providers.kit._media import text_with_media
+from agentic.providers.kit._media import media_note, text_with_media, to_base64
 from agentic.providers.kit._messages import is_untouched
 from agentic.tools import ToolDefinition
 
 __all__ = ["TOOL_NAMES", "encode", "encode_request", "encode_tools"]
 
+TOOL_NAMES = NameRule(re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}"), 128)
+"""https://ai.google.dev/api/caching#FunctionDeclaration (2026-11)."""
+_EMPTY = "(empty message)"
+"""The text sent for an empty user message: a content needs at least one part."""
+
+_UNSIGNED = to_base64(b"skip_thought_signature_validator")
+"""The signature for a call that has none or lost its own in an edit.
+
+Gemini 3 rejects a turn whose first call is unsigned. This value is documented for history from
+other sources, by the Gemini API (https://ai.google.dev/gemini-api/docs/thought-signatures,
+FAQ) and by Vertex AI (https://cloud.google.com/vertex-ai/generative-ai/docs/thought-signatures).
+The field's type is bytes, so in JSON it is base64.
+"""
 _FIRST_WITH_MEDIA = 3
 _IN_RESULTS = {"image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"}
 """https://ai.google.dev/gemini-api/docs/function-calling (multimodal function responses, 2026-11):
@@ -78,7 +88,8 @@ def _encode(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
     as_they_came = _as_they_came(messages)
     if as_they_came is not None:
         return as_they_came
-    # Without a model's name, media are not put into results: earlier models refuse them there.
+    # Without a model's name, media are not put into results: Gemini 2.5 rejects
+    # functionResponse.parts (https://github.com/google-gemini/gemini-cli/issues/19436).
     generation = _GENERATION.search(model)
     writer = _ContentWriter(int(generation[1]) >= _FIRST_WITH_MEDIA if generation else False)
     for are_results, group in groupby(map(_sent, messages), lambda sent: sent.is_results):
@@ -175,7 +186,12 @@ def _sent(message: Message) -> _Sent:
 
 
 def _decode(payload: Any) -> Message | None:
-    return read_message(payload) if has_field(payload, "content") else None
+    if has_field(payload, "content"):
+        return read_message(payload)
+    instruction = field(payload, "instruction")
+    if instruction is None or not text_of(payload, "key"):
+        return None
+    return Message("system", read_text(parts_of(instruction), between="\n"))
 
 
 @attrs.define
@@ -204,12 +220,12 @@ class _ContentWriter:
         elif sent.payload is not None:
             self._append(_native_content(sent))
         elif sent.message.role != "system" or sent.message.content or sent.message.media:
-            self._append(user_content(user_parts(sent.message)), rebuilt=True)
+            self._append(_user_content(_user_parts(sent.message)), rebuilt=True)
 
     def _add_model(self, sent: _Sent) -> None:
         if sent.payload is None:
             wire_ids = [self._wire_id(call.id) for call in sent.message.tool_calls]
-            content = {"role": "model", "parts": model_parts(sent.message, wire_ids)}
+            content = {"role": "model", "parts": _model_parts(sent.message, wire_ids)}
         else:
             content = _native_content(sent)
         earlier = self._calls if self._follows_model() else []
@@ -247,15 +263,15 @@ class _ContentWriter:
         # Without ids, Gemini matches results to calls by their order.
         parts = sorted(self._result_parts(group), key=lambda placed: placed[0])
         if parts:
-            self._append(user_content([part for _, part in parts]), rebuilt=True)
+            self._append(_user_content([part for _, part in parts]), rebuilt=True)
         anew = [sent.message for sent in group if sent.payload is None]
         attached = [
             {"text": replace_surrogates(message.content)} for message in anew if message.content
         ]
         for message in anew:
-            attached += media_parts(self._after_results(message))
+            attached += _media_parts(self._after_results(message))
         if attached:
-            self._append(user_content(attached), rebuilt=True)
+            self._append(_user_content(attached), rebuilt=True)
 
     def _after_results(self, message: Message) -> list[Media]:
         nested = [part for result in message.tool_results for part in self._nested(result)]
@@ -280,14 +296,8 @@ class _ContentWriter:
                     waiting.remove(call)
                 # `encode` leaves nothing out: a result without a call goes last.
                 place = len(self._calls) if call is None else call.place
-                yield (
-                    place,
-                    (
-                        native[number]
-                        if native
-                        else _answer_part(result, call, self._nested(result))
-                    ),
-                )
+                answer = None if native else _answer_part(result, call, self._nested(result))
+                yield place, native[number] if answer is None else answer
 
     def _wire_id(self, call_id: str) -> str:
         """Return the id to send; empty if the API gave none or the id is already used."""
@@ -327,18 +337,92 @@ def _sent_calls(message: Message, content: Any, first: int) -> Iterator[_SentCal
 def _answer_part(result: ToolResult, call: _SentCall | None, media: Sequence[Media]) -> Any:
     if call is None:
         wire_id = "" if is_made_up(result.call_id) else result.call_id
-        part = result_part(result, wire_id, TOOL_NAMES.wire(result.name))
+        part = _result_part(result, wire_id, TOOL_NAMES.wire(result.name))
     else:
-        part = result_part(result, call.wire_id, call.name or TOOL_NAMES.wire(result.name))
+        part = _result_part(result, call.wire_id, call.name or TOOL_NAMES.wire(result.name))
     if media:
-        part["functionResponse"]["parts"] = media_parts(media)
+        part["functionResponse"]["parts"] = _media_parts(media)
     return part
+
+
+def _user_content(parts: list[Any]) -> dict[str, Any]:
+    return {"role": "user", "parts": parts}
+
+
+def _user_parts(message: Message) -> list[dict[str, Any]]:
+    """Return the parts for a user message, or for a system message within a conversation."""
+    text = replace_surrogates(message.content)
+    if message.role == "system":
+        text = f"<system>\n{text}\n</system>" if text else ""
+    return [*_text_parts(text), *_media_parts(message.media)] or _text_parts(_EMPTY)
+
+
+def _text_parts(text: str) -> list[dict[str, Any]]:
+    return [{"text": text}] if text else []
+
+
+def _media_parts(media: Sequence[Media]) -> list[dict[str, Any]]:
+    """Return the parts for media: their bytes or their URLs.
+
+    >>> _media_parts([Media("image/png", url="gs://b/a.png")])
+    [{'fileData': {'mimeType': 'image/png', 'fileUri': 'gs://b/a.png'}}]
+    """
+    return [_media_part(item) or {"text": media_note(item)} for item in media]
+
+
+def _media_part(media: Media) -> dict[str, Any]:
+    kind = {"mimeType": media.media_type or "application/octet-stream"}
+    if media.data:
+        return {"inlineData": {**kind, "data": to_base64(media.data)}}
+    # A data URL is not a file that Google could fetch.
+    scheme, _, data = media.url.partition(";base64,")
+    if data and scheme.startswith("data:"):
+        return {"inlineData": {**kind, "data": data}}
+    return {"fileData": {**kind, "fileUri": replace_surrogates(media.url)}} if media.url else {}
+
+
+def _model_parts(message: Message, wire_ids: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the model's text and calls as parts. `wire_ids` has each call's id, or ''."""
+    calls = [
+        _call_part(call, wire_id)
+        for call, wire_id in zip(message.tool_calls, wire_ids, strict=True)
+    ]
+    if calls:
+        # Only the first of parallel calls has a signature.
+        calls[0]["thoughtSignature"] = _UNSIGNED
+    return [*_text_parts(replace_surrogates(message.content)), *_media_parts(message.media), *calls]
+
+
+def _call_part(call: ToolCall, wire_id: str) -> dict[str, Any]:
+    """Return the part for one call, without a signature.
+
+    >>> _call_part(ToolCall("c1", "read", '{"path": "a.py"}'), "")
+    {'functionCall': {'name': 'read', 'args': {'path': 'a.py'}}}
+    """
+    named = {"id": replace_surrogates(wire_id)} if wire_id else {}
+    name, arguments = TOOL_NAMES.wire(call.name), arguments_as_object(call.arguments)
+    return {"functionCall": {**named, "name": name, "args": arguments}}
+
+
+def _result_part(result: ToolResult, wire_id: str, name: str) -> dict[str, Any]:
+    """Return the part for one result, with the id and the name that its call was sent with.
+
+    >>> _result_part(ToolResult("c1", "read", "text", error="gone"), "", "read")
+    {'functionResponse': {'name': 'read', 'response': {'output': 'text', 'error': 'gone'}}}
+    """
+    named = {"id": replace_surrogates(wire_id)} if wire_id else {}
+    said = "\n".join(text for text in (result.output, result.notice) if text)
+    response = {"output": replace_surrogates(said)} if said or result.error is None else {}
+    if result.error is not None:
+        # An empty error would be read as none (see `_result` in `_decoding`).
+        response["error"] = replace_surrogates(result.error.message) or "the tool failed"
+    return {"functionResponse": {**named, "name": name, "response": response}}
 
 
 def _instruction(system_prompt: str, messages: Sequence[Message]) -> dict[str, Any]:
     """Return the system instruction, with one part for the prompt and one for each message."""
     if len(messages) == 1 and not system_prompt:
-        payload = native_payload(messages[0], NAME, _decode_instruction)
+        payload = native_payload(messages[0], NAME, _decode)
         if payload is not None and has_field(payload, "instruction"):
             return {payload["key"]: payload["instruction"]}
     texts = [system_prompt, *map(text_with_media, messages)]
@@ -346,21 +430,13 @@ def _instruction(system_prompt: str, messages: Sequence[Message]) -> dict[str, A
     return {"systemInstruction": {"parts": parts}} if parts else {}
 
 
-def _decode_instruction(payload: Any) -> Message | None:
-    instruction = field(payload, "instruction")
-    if instruction is None or not text_of(payload, "key"):
-        return None
-    return Message("system", read_text(parts_of(instruction), between="\n"))
-
-
 def _begun_by_user(messages: Sequence[Message], model: str) -> list[Any]:
     contents = _encode(messages, model)
-    came_first = bool(messages) and _came_first(messages[0])
-    if not contents or (text_of(contents[0], "role") == "model" and not came_first):
-        return [user_content([{"text": _GO_ON}]), *contents]
+    if not contents or (text_of(contents[0], "role") == "model" and not _came_first(messages[0])):
+        return [_user_content([{"text": _GO_ON}]), *contents]
     return contents
 
 
 def _came_first(message: Message) -> bool:
-    ours = message.native is not None and message.native.provider == NAME
-    return ours and message.native is not None and bool(field(message.native.payload, "first"))
+    native = message.native
+    return native is not None and native.provider == NAME and bool(field(native.payload, "first"))
