@@ -1,6 +1,6 @@
 """A decider that calls a model through the Responses API, of OpenAI or another server."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -12,7 +12,12 @@ from agentic.providers._model import ModelDecider
 from agentic.providers.kit import at, items_at, plain
 from agentic.providers.openai_responses._decoding import NAME
 from agentic.providers.openai_responses._encoding import TOOL_NAMES, encode_request
-from agentic.providers.openai_responses._items import is_openais, without_unsealed
+from agentic.providers.openai_responses._items import (
+    is_openais,
+    is_unsealed,
+    item_role,
+    type_of,
+)
 from agentic.providers.openai_responses._replies import decode_response
 from agentic.providers.openai_responses._streaming import StreamedResponse, raise_failure
 
@@ -29,6 +34,7 @@ _REFUSALS = ("encrypted content is not supported", "reasoning.encrypted_content"
 """Texts of errors that reject `include`: OpenAI's, and those of servers that do not know the
 option. An error about reasoning that cannot be decrypted is not one of them."""
 
+_TIED = {"message", "function_call", "custom_tool_call"}
 _COUNTED = (
     "conversation",
     "input",
@@ -141,7 +147,7 @@ class Decider(ModelDecider):
         merged.pop("stream", None)
         if merged["store"] is False and is_openais(str(merged["model"])):
             # A text as input has no items, and an empty list is refused.
-            merged["input"] = without_unsealed(items_at(merged, "input")) or merged["input"]
+            merged["input"] = _without_unsealed(items_at(merged, "input")) or merged["input"]
         return {**merged, **tools} if tools["tools"] else merged
 
     async def _create(self, request: Input, **more: Any) -> Any:
@@ -168,3 +174,24 @@ def _refuses_reasoning(error: Exception) -> bool:
     refused = any(words in str(error).lower() for words in _REFUSALS)
     # Only the server's answer has a status: a mistake in the call is raised as it is.
     return refused and hasattr(error, "status_code")
+
+
+def _without_unsealed(items: list[Any]) -> list[Any]:
+    """Leave out reasoning for which `is_unsealed` is true, and the ids that tie later items to it.
+
+    An id whose reasoning is missing is rejected: https://github.com/0xPlaygrounds/rig/issues/751.
+    """
+    return list(_kept(items)) if any(map(is_unsealed, items)) else items
+
+
+def _kept(items: list[Any]) -> Iterator[Any]:
+    tied = False
+    for item in items:
+        # Items after the reasoning are of its response, up to one that is not the model's.
+        tied = item_role(item) == "assistant" and (tied or is_unsealed(item))
+        if is_unsealed(item):
+            continue
+        if tied and type_of(item) in _TIED:
+            yield {key: value for key, value in item.items() if key != "id"}
+        else:
+            yield item

@@ -44,16 +44,14 @@ from agentic.providers.openai_responses._decoding import NAME, UNSEEN_CALLS, kep
 from agentic.providers.openai_responses._items import (
     ANSWERS,
     OUTPUTS,
-    has_openais_id,
-    own_id,
-    runs_on_server,
-    type_of,
-)
-from agentic.providers.openai_responses._outputs import (
     OpenCalls,
     answer,
     can_answer,
+    has_openais_id,
+    own_id,
     parts_of,
+    runs_on_server,
+    type_of,
     written_calls,
 )
 from agentic.tools import ToolDefinition
