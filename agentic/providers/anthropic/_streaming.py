@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from agentic.errors import IncompleteReply, ProviderError
+from agentic.errors import ProviderError
 from agentic.providers._failure import reported_error
 from agentic.providers._model import ModelStream
 from agentic.providers.anthropic._decoding import INVALID_JSON, NAME
@@ -131,45 +131,31 @@ class StreamedResponse(ModelStream):
         """Return the turn's text so far."""
         return self.before + str(self._said)
 
-    def feed(self, event: Any) -> str:
-        """Process the next event; return the text it adds to the reply, empty for most events.
-
-        Raises:
-            ContextOverflow: the event says that the request does not fit the model's window.
-            RequestFailed: the event reports any other error.
-        """
+    def _process(self, event: Any) -> str:
         data = plain(event)
         kind = at(data, "type")
         if kind == "error":
             raise stream_error(data, text_at(self._message, "model") or self.model)
-        piece = ""
         if kind == "message_start":
             self._start(at(data, "message"))
         elif kind == "content_block_start":
-            piece = self._open(_index(data), at(data, "content_block"))
+            return self._open(_index(data), at(data, "content_block"))
         elif kind == "content_block_delta":
-            piece = self._extend(_index(data), at(data, "delta"))
+            return self._extend(_index(data), at(data, "delta"))
         elif kind == "content_block_stop" and _index(data) in self._blocks:
             self._blocks[_index(data)].close()
         elif kind == "message_delta":
             self._update(data)
         elif kind == "message_stop":
             self._ended = True
-        return self._said.add(piece)
+        return ""
 
-    def response(self) -> dict[str, Any]:
-        """Return the response in the shape of a non-streamed one.
-
-        Some gateways omit the last event: a stop reason without an open block also counts as the
-        end.
-
-        Raises:
-            IncompleteReply: the stream ended before the reply was complete.
-        """
+    def _built(self) -> dict[str, Any] | None:
         blocks = [self._blocks[index] for index in sorted(self._blocks)]
         stopped = at(self._message, "stop_reason") is not None
+        # Some gateways omit the last event: a stop reason without an open block is the end, too.
         if not self._ended and (not stopped or any(block.is_open for block in blocks)):
-            raise IncompleteReply(self.text)
+            return None
         for block in blocks:
             block.close()
         return {**self._message, "content": [block.whole() for block in blocks]}

@@ -12,14 +12,14 @@ import contextvars
 import inspect
 import re
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from functools import partial
 from typing import Any
 
 import attrs
 
 from agentic.limits import ModelLimits
-from agentic.loop import Decision, Input
+from agentic.loop import Input
 from agentic.messages import leading_system_count
 from agentic.providers._failure import counted_tokens
 from agentic.providers._model import ModelDecider
@@ -59,6 +59,9 @@ class Decider(ModelDecider):
     """
 
     _provider = NAME
+    _tool_names = TOOL_NAMES
+    _decode = staticmethod(decode_response)
+    _stream_type = StreamedResponse
     client: Any = attrs.field(repr=False)
     """A `bedrock-runtime` client of boto3, or one whose methods are coroutines (aiobotocore)."""
     model: str
@@ -74,38 +77,15 @@ class Decider(ModelDecider):
     _has_two_kinds: bool = attrs.field(default=True, init=False)
     _takes_marks: bool = attrs.field(default=True, init=False)
 
-    async def decide(self, request: Input, /) -> Decision:
-        """Request the whole reply as one response.
+    async def _whole(self, request: Input) -> Any:
+        response = await self._ask(self.client.converse, request)
+        # boto3 reads any answer as a response, without what is not in it.
+        if at(response, "output") is None:
+            raise self._without("output", response)
+        return response
 
-        Raises:
-            ContextOverflow: the request does not fit the model's window.
-            RequestFailed: the provider refused the request for another reason, or did not answer.
-        """
-        async with self._errors():
-            response = await self._ask(self.client.converse, request)
-            # boto3 reads any answer as a response, without what is not in it.
-            if at(response, "output") is None:
-                raise self._without("output", response)
-        return self._decision(response, request)
-
-    async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
-        """Yield the reply's text as it arrives, then the complete Decision.
-
-        Raises:
-            ContextOverflow: the request does not fit the model's window.
-            IncompleteReply: the stream ended in the middle of the reply.
-            RequestFailed: the provider refused the request for another reason, or did not answer.
-        """
-        streamed = StreamedResponse(self.model)
-        async with self._errors(lambda: streamed.text):
-            answer = await self._ask(self.client.converse_stream, request)
-            async with contextlib.aclosing(_told(_events(answer["stream"]))) as told:
-                async for event in told:
-                    if piece := streamed.feed(event):
-                        yield piece
-        # The id of the request is next to the stream, not in it.
-        about = {"ResponseMetadata": at(answer, "ResponseMetadata")}
-        yield self._decision({**about, **streamed.response()}, request)
+    async def _open(self, request: Input) -> Any:
+        return contextlib.aclosing(_told(await self._ask(self.client.converse_stream, request)))
 
     async def count_tokens(self, request: Input, /) -> int:
         """Return the provider's token count of the request, including system prompt and tools.
@@ -156,17 +136,15 @@ class Decider(ModelDecider):
             whole = mark_for_cache(whole, self.model, summaries=summaries)
         return {"modelId": self.model, **for_boto3(whole)}
 
-    def _decision(self, response: Any, request: Input) -> Decision:
-        decision = TOOL_NAMES.restore(decode_response(response), request.tools)
-        return attrs.evolve(decision, request_model=self.model)
 
-
-async def _told(stream: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
+async def _told(answer: Any) -> AsyncGenerator[Any, None]:
     """Yield the events, with each error that boto3 raises for an event turned back into it.
 
     boto3 gives all these errors status 400; only the error code identifies throttling.
     """
-    async with contextlib.aclosing(stream) as given:
+    # The id of the request is next to the stream, not in it.
+    yield {"ResponseMetadata": at(answer, "ResponseMetadata")}
+    async with contextlib.aclosing(_events(answer["stream"])) as given:
         try:
             async for event in given:
                 yield event

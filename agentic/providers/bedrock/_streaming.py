@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from agentic.errors import IncompleteReply, ProviderError
+from agentic.errors import ProviderError
 from agentic.providers._failure import reported_error
 from agentic.providers._model import ModelStream
 from agentic.providers.bedrock._blocks import as_json
@@ -52,13 +52,7 @@ class StreamedResponse(ModelStream):
     _end: dict[str, Any] | None = attrs.field(init=False, default=None)
     _metadata: dict[str, Any] = attrs.field(init=False, factory=dict)
 
-    def feed(self, event: Any, /) -> str:
-        """Process the next event; return the text it adds to the reply, empty for most events.
-
-        Raises:
-            ContextOverflow: the event says that the request does not fit the model's window.
-            RequestFailed: the event reports any other error.
-        """
+    def _process(self, event: Any) -> str:
         added = ""
         data = as_json(event)
         for kind, body in data.items() if isinstance(data, dict) else ():
@@ -66,7 +60,7 @@ class StreamedResponse(ModelStream):
                 raise self._failure(kind, body)
             if isinstance(body, dict):
                 added += self._take(kind, body)
-        return self._said.add(added)
+        return added
 
     def _take(self, kind: str, body: dict[str, Any]) -> str:
         if kind == "messageStart":
@@ -79,6 +73,8 @@ class StreamedResponse(ModelStream):
             self._end = _unpadded(body)
         elif kind == "metadata":
             self._metadata |= _unpadded(body)
+        elif kind == "ResponseMetadata":  # not an event of the service: the Decider adds it
+            self._metadata[kind] = body
         return ""
 
     def _block(self, body: dict[str, Any]) -> "_Block":
@@ -90,14 +86,9 @@ class StreamedResponse(ModelStream):
         problem = f"{kind}: {said}"
         return reported_error({kind: body}, NAME, self.model, _STATUS.get(kind), problem)
 
-    def response(self) -> dict[str, Any]:
-        """Return the response in the shape of a non-streamed one.
-
-        Raises:
-            IncompleteReply: the stream ended before the reply was complete.
-        """
+    def _built(self) -> dict[str, Any] | None:
         if self._end is None:
-            raise IncompleteReply(self.text)
+            return None
         built = [self._blocks[index].build() for index in sorted(self._blocks)]
         content = [block for block in built if block is not None]
         message = {"role": self._role, "content": content}

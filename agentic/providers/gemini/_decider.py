@@ -7,13 +7,13 @@ the raw response. For a stream there is no such way: fields that this SDK does n
 
 import contextlib
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from agentic.limits import ModelLimits
-from agentic.loop import Decision, Input
+from agentic.loop import Input
 from agentic.providers._failure import counted_tokens
 from agentic.providers._model import ModelDecider
 from agentic.providers.gemini._decoding import NAME
@@ -39,6 +39,9 @@ class Decider(ModelDecider):
     """Calls one model with the official SDK's `aio.models.generate_content`."""
 
     _provider = NAME
+    _tool_names = TOOL_NAMES
+    _decode = staticmethod(decode_response)
+    _stream_type = StreamedResponse
     client: "Client" = attrs.field(repr=False)
     """A client for AI Studio or Vertex AI. It supplies the API key, timeouts and retries. It does
     not retry unless it was created with `HttpOptions(retry_options=HttpRetryOptions())`, as
@@ -50,37 +53,23 @@ class Decider(ModelDecider):
     comes before that of the conversation."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
 
-    async def decide(self, request: Input, /) -> Decision:
-        """Request the whole reply as one response.
-
-        Raises:
-            ContextOverflow: the request does not fit the model's window.
-            RequestFailed: the provider refused the request for another reason, or did not answer.
-        """
+    async def _whole(self, request: Input) -> Any:
         call = self._call(request, should_return_http_response=True)
-        async with self._errors():
-            response = self._whole(await self.client.aio.models.generate_content(**call))
-        return self._decision(response, request)
+        response = await self.client.aio.models.generate_content(**call)
+        body = text_at(plain(response), "sdkHttpResponse", "body")
+        found: Any = None
+        with contextlib.suppress(ValueError, RecursionError):
+            found = json.loads(body)
+        if failure := failure_in(found, self.model):
+            raise failure
+        if not (list_of(found, "candidates") or field(found, "promptFeedback")):
+            raise self._without("candidates", body)
+        return found
 
-    async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
-        """Yield the reply's text as it arrives, then the complete Decision.
-
-        Raises:
-            ContextOverflow: the request does not fit the model's window.
-            IncompleteReply: the stream ended in the middle of the reply.
-            RequestFailed: the provider refused the request for another reason, or did not answer.
-        """
-        streamed = StreamedResponse(model=self.model)
-        async with self._errors(lambda: streamed.text):
-            chunks: Any = await self.client.aio.models.generate_content_stream(
-                **self._call(request)
-            )
-            # An async generator that is left alone keeps its connection until it is collected.
-            async with contextlib.aclosing(chunks):
-                async for chunk in chunks:
-                    if piece := streamed.feed(chunk):
-                        yield piece
-        yield self._decision(streamed.response(), request)
+    async def _open(self, request: Input) -> Any:
+        events: Any = await self.client.aio.models.generate_content_stream(**self._call(request))
+        # An async generator that is left alone keeps its connection until it is collected.
+        return contextlib.aclosing(events)
 
     async def count_tokens(self, request: Input, /) -> int:
         """Return the provider's token count of the request, including system prompt and tools.
@@ -109,10 +98,6 @@ class Decider(ModelDecider):
         # The list says `models/NAME` where a request may say NAME.
         return [(model.name or "").removeprefix("models/") async for model in pages]
 
-    def _decision(self, response: Any, request: Input) -> Decision:
-        decision = TOOL_NAMES.restore(decode_response(response), request.tools)
-        return attrs.evolve(decision, request_model=self.model)
-
     def _call(self, request: Input, **config: Any) -> dict[str, Any]:
         """Return the arguments for the SDK's method."""
         body = _body(request, self.model)
@@ -137,18 +122,6 @@ class Decider(ModelDecider):
         if isinstance(given, Mapping):
             return {**given, "extra_body": {**(given.get("extra_body") or {}), **body}}
         return given.model_copy(update={"extra_body": {**(given.extra_body or {}), **body}})
-
-    def _whole(self, response: Any) -> Any:
-        """Return the JSON of a response; raise if there is no reply in it."""
-        body = text_at(plain(response), "sdkHttpResponse", "body")
-        found: Any = None
-        with contextlib.suppress(ValueError, RecursionError):
-            found = json.loads(body)
-        if failure := failure_in(found, self.model):
-            raise failure
-        if not (list_of(found, "candidates") or field(found, "promptFeedback")):
-            raise self._without("candidates", body)
-        return found
 
 
 def _body(request: Input, model: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import attrs
 
-from agentic.errors import IncompleteReply, ProviderError
+from agentic.errors import ProviderError
 from agentic.providers._failure import reported_error
 from agentic.providers._model import ModelStream
 from agentic.providers.gemini._decoding import NAME
@@ -219,13 +219,7 @@ class StreamedResponse(ModelStream):
     _fields: dict[str, Any] = attrs.field(factory=dict, init=False)
     _candidates: dict[int, _Candidate] = attrs.field(factory=dict, init=False)
 
-    def feed(self, event: Any) -> str:
-        """Process the next event; return the text it adds to the reply, empty for most events.
-
-        Raises:
-            ContextOverflow: the event says that the request does not fit the model's window.
-            RequestFailed: the event reports any other error.
-        """
+    def _process(self, event: Any) -> str:
         data = response_of(event)
         failure = failure_in(data, text_of(data, "modelVersion") or self.model)
         if failure is not None:
@@ -236,7 +230,7 @@ class StreamedResponse(ModelStream):
             whole = has_field(counts, "totalTokenCount")  # others have only the traffic type
             self._fields["usageMetadata"] = counts if whole else {**before, **counts}
         told = [each for each in list_of(data, "candidates") if isinstance(each, dict)]
-        return self._said.add("".join(map(self._add, told)))
+        return "".join(map(self._add, told))
 
     def _add(self, candidate: dict[str, Any]) -> str:
         given = field(candidate, "index")
@@ -245,19 +239,14 @@ class StreamedResponse(ModelStream):
         delta = self._candidates.setdefault(index, _Candidate()).add(candidate)
         return delta if index == min(self._candidates) else ""
 
-    def response(self) -> dict[str, Any]:
-        """Return the response in the shape of a non-streamed one.
-
-        Raises:
-            IncompleteReply: the stream ended before the reply was complete.
-        """
+    def _built(self) -> dict[str, Any] | None:
         candidates = [self._candidates[index].whole() for index in sorted(self._candidates)]
         if candidates:
             ended = has_field(candidates[0], "finishReason")
         else:
             ended = has_field(field(self._fields, "promptFeedback"), "blockReason")
         if not ended:
-            raise IncompleteReply(self.text)
+            return None
         return {**self._fields, **({"candidates": candidates} if candidates else {})}
 
 

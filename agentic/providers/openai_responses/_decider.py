@@ -1,6 +1,6 @@
 """A decider that calls a model through the Responses API, of OpenAI or another server."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -63,6 +63,9 @@ class Decider(ModelDecider):
     """
 
     _provider = NAME
+    _tool_names = TOOL_NAMES
+    _decode = staticmethod(decode_response)
+    _stream_type = StreamedResponse
     client: "AsyncOpenAI" = attrs.field(repr=False)
     """`AsyncOpenAI`, `AsyncAzureOpenAI` or a subclass. It supplies the API key, the server address,
     timeouts and retries."""
@@ -75,40 +78,18 @@ class Decider(ModelDecider):
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
     _has_reasoning: bool = attrs.field(default=True, init=False)
 
-    async def decide(self, request: Input, /) -> Decision:
-        """Request the whole reply as one response.
+    async def _whole(self, request: Input) -> Any:
+        response = plain(await self._create(request))
+        # The SDK accepts any answer.
+        has_output = isinstance(at(response, "output"), list)
+        if at(response, "status") == "failed" or (at(response, "error") and not has_output):
+            raise_failure({"response": response}, self.model)
+        if not has_output:
+            raise self._without("output", response)
+        return response
 
-        Raises:
-            ContextOverflow: the request does not fit the model's window.
-            RequestFailed: the provider refused the request for another reason, or did not answer.
-        """
-        async with self._errors():
-            response = plain(await self._create(request))
-            # The SDK accepts any answer.
-            has_output = isinstance(at(response, "output"), list)
-            if at(response, "status") == "failed" or (at(response, "error") and not has_output):
-                raise_failure({"response": response}, self.model)
-            if not has_output:
-                raise self._without("output", response)
-        return self._decision(response, request)
-
-    async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
-        """Yield the reply's text as it arrives, then the complete Decision.
-
-        Raises:
-            ContextOverflow: the request does not fit the model's window.
-            IncompleteReply: the stream ended in the middle of the reply.
-            RequestFailed: the provider refused the request for another reason, or did not answer.
-        """
-        streamed = StreamedResponse(self.model)
-        async with (
-            self._errors(lambda: streamed.text),
-            await self._create(request, stream=True) as events,
-        ):
-            async for event in events:
-                if piece := streamed.feed(event):
-                    yield piece
-        yield self._decision(streamed.response(), request)
+    async def _open(self, request: Input) -> Any:
+        return await self._create(request, stream=True)
 
     async def count_tokens(self, request: Input, /) -> int:
         """Return the provider's token count of the request, including system prompt and tools.
@@ -162,12 +143,10 @@ class Decider(ModelDecider):
         return await self.client.responses.create(**self._call(request), **more)
 
     def _decision(self, response: Any, request: Input) -> Decision:
-        """Decode a response, given its requested token limit; restore the loop's tool names."""
         if isinstance(response, dict) and not at(response, "max_output_tokens"):
             # llama.cpp does not repeat the limit, and only the limit tells that it cut the reply.
             response = {**response, "max_output_tokens": self.options.get("max_output_tokens")}
-        decision = TOOL_NAMES.restore(decode_response(response), request.tools)
-        return attrs.evolve(decision, request_model=self.model)
+        return super()._decision(response, request)
 
 
 def _refuses_reasoning(error: Exception) -> bool:

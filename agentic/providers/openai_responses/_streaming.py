@@ -12,7 +12,6 @@ from typing import Any
 
 import attrs
 
-from agentic.errors import IncompleteReply
 from agentic.providers._failure import reported_error
 from agentic.providers._model import ModelStream
 from agentic.providers.kit import at, items_at, plain, text_at
@@ -68,13 +67,7 @@ class StreamedResponse(ModelStream):
     _items: dict[int, dict[str, Any]] = attrs.field(factory=dict, init=False)
     _ended: bool = attrs.field(default=False, init=False)
 
-    def feed(self, event: Any) -> str:
-        """Process the next event; return the text it adds to the reply, empty for most events.
-
-        Raises:
-            ContextOverflow: the event says that the request does not fit the model's window.
-            RequestFailed: the event reports any other error.
-        """
+    def _process(self, event: Any) -> str:
         data = plain(event)
         kind = text_at(data, "type") or ("error" if at(data, "error") else "")
         if kind in _FAILED:
@@ -90,15 +83,8 @@ class StreamedResponse(ModelStream):
             self._take_item(data, done=step == "done")
         return self._take_piece(name, step, data)
 
-    def response(self) -> dict[str, Any]:
-        """Return the response in the shape of a non-streamed one.
-
-        Raises:
-            IncompleteReply: the stream ended before the reply was complete.
-        """
-        if not self._ended:
-            raise IncompleteReply(self.text)
-        return self._response
+    def _built(self) -> dict[str, Any] | None:
+        return self._response if self._ended else None
 
     def _model(self) -> str:
         return self.model or text_at(self._response, "model")
@@ -116,7 +102,7 @@ class StreamedResponse(ModelStream):
         said = "".join(map(item_text, items_at(self._response, "output")))
         told = self.text
         # A server that streams no pieces has its whole text here.
-        return self._said.add(said[len(told) :] if said.startswith(told) else "")
+        return said[len(told) :] if said.startswith(told) else ""
 
     def _take_item(self, data: Any, *, done: bool) -> None:
         item = at(data, "item")
@@ -142,7 +128,7 @@ class StreamedResponse(ModelStream):
             where, index, field, part_type = _PARTS[name]
             part = self._part(data, where, index, part_type)
             added = _put(part, field, step, data)
-            return self._said.add(added) if name in _SPOKEN else ""
+            return added if name in _SPOKEN else ""
         return ""
 
     def _part(
