@@ -82,6 +82,8 @@ class Decider(ModelDecider):
     """
 
     _provider = NAME
+    _tool_names = TOOL_NAMES
+    _decode = staticmethod(decode_response)
     client: "Client" = attrs.field(repr=False)
     """`AsyncAnthropic`, or its variant for Bedrock or Vertex. It supplies the API key, the server
     address, timeouts and retries."""
@@ -115,7 +117,7 @@ class Decider(ModelDecider):
             while _goes_on(responses):
                 sent = _resumed(body, responses)
                 responses.append(self._checked(await self.client.messages.create(**sent)))
-        return _decision(responses, request, self.model)
+        return self._turn(responses, request)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
         """Yield the reply's text as it arrives, then the complete Decision.
@@ -139,7 +141,7 @@ class Decider(ModelDecider):
                             if piece := streamed.feed(event):
                                 yield piece
                 responses.append(streamed.response())
-        yield _decision(responses, request, self.model)
+        yield self._turn(responses, request)
 
     async def count_tokens(self, request: Input, /) -> int:
         """Return the provider's token count of the request, including system prompt and tools.
@@ -162,6 +164,16 @@ class Decider(ModelDecider):
         """
         client: Any = self.client
         return [model.id async for model in client.models.list()]
+
+    def _turn(self, responses: list[Any], request: Input) -> Decision:
+        """Decode the responses of one turn as a single one; its id is that of the last."""
+        last = responses[-1]
+        if len(responses) == 1:
+            return self._decision(last, request)
+        decision = self._decision({**last, "content": _content(responses)}, request)
+        # Each part was a request of its own, and was paid for.
+        used = sum((normalize(usage(response)) for response in responses), Usage())
+        return attrs.evolve(decision, usage=used)
 
     def _checked(self, answer: Any) -> Any:
         """Return a response as plain data; raise if it is none. The SDK accepts any answer."""
@@ -257,16 +269,3 @@ def _resumed(body: dict[str, Any], responses: list[Any]) -> dict[str, Any]:
 
 def _content(responses: list[Any]) -> list[Any]:
     return [block for response in responses for block in reply_blocks(response)]
-
-
-def _decision(responses: list[Any], request: Input, model: str) -> Decision:
-    """Decode the responses of one turn as a single one; its id is that of the last."""
-    last = responses[-1]
-    whole = last if len(responses) == 1 else {**last, "content": _content(responses)}
-    decision = TOOL_NAMES.restore(decode_response(whole), request.tools)
-    decision = attrs.evolve(decision, request_model=model)
-    if len(responses) == 1:
-        return decision
-    # Each part was a request of its own, and was paid for.
-    used = sum((normalize(usage(response)) for response in responses), Usage())
-    return attrs.evolve(decision, usage=used)
