@@ -133,7 +133,9 @@ class Decider(ModelDecider):
         if marked and self.prompt_cache and self._takes_marks:
             leading = request.history[: leading_system_count(request.history)]
             summaries = sum(message.summary is not None for message in leading)
-            whole = mark_for_cache(whole, self.model, summaries=summaries)
+            # The texts of the options come after the summary, so no mark before it covers them.
+            behind = summaries and summaries + len(items_at(self.options, "system"))
+            whole = mark_for_cache(whole, self.model, summaries=behind)
         return {"modelId": self.model, **for_boto3(whole)}
 
 

@@ -156,3 +156,15 @@ def test_a_summary_is_behind_the_mark(server: Any, reply: Any, converse: Any) ->
 
     assert server.bodies[0]["system"].index(MARK) == 1
     assert len(server.bodies[0]["system"]) == 3
+
+
+def test_texts_of_options_stay_behind_the_summary(server: Any, reply: Any, converse: Any) -> None:
+    """They come last, and the mark still stands before what the next compaction replaces."""
+    server.play(reply(converse({"text": "Done."})))
+    summary = Message("system", "Done so far.", summary=ContextSummary("Done so far.", 9))
+    decider = Decider(server.client, CLAUDE, options={"system": [{"text": "Ahoy."}]})
+
+    asyncio.run(decider.decide(_asked(summary, *HISTORY)))
+
+    system = ["Be brief.", None, "Done so far.", "Ahoy."]
+    assert [block.get("text") for block in server.bodies[0]["system"]] == system
