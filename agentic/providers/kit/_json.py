@@ -86,7 +86,7 @@ def _converted(item: Any, depth: int) -> Any:
     # The fast path runs at two levels: on a whole request, and on each message of a list in
     # which others are SDK objects.
     unchanged = depth <= 1 and is_plain(item, _DEEPEST - depth)
-    if unchanged or isinstance(item, str | int | float | bytes | None):
+    if unchanged or isinstance(item, str | int | float | bytes | bytearray | None):
         return item
     if depth > _DEEPEST:
         return _text(item)

@@ -320,11 +320,11 @@ def test_tools_are_shown_as_they_are() -> None:
     assert "description" not in untold["toolSpec"]
 
 
-def test_boto3_bytes_are_base64_in_payloads() -> None:
+@pytest.mark.parametrize("data", [b"ab", bytearray(b"ab")])
+def test_boto3_bytes_are_base64_in_payloads(data: bytes | bytearray) -> None:
     """A payload is JSON data, and boto3 gets its bytes again."""
-    given = [
-        {"role": "user", "content": [{"image": {"format": "png", "source": {"bytes": b"ab"}}}]}
-    ]
+    image = {"image": {"format": "png", "source": {"bytes": data}}}
+    given = [{"role": "user", "content": [image]}]
 
     messages = bedrock.decode(given)
 
