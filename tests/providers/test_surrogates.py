@@ -114,3 +114,12 @@ def test_every_text_of_a_request_is_utf_8(adapter: Any) -> None:
     assert sent.encode()
     for text in ("\ufffd and \U0001f600", "cut \ufffd", "described \ufffd", "brief \ufffd"):
         assert text in sent
+
+
+def test_data_url_with_half_a_character_is_read() -> None:
+    """Of another application's history, whose texts nobody has checked."""
+    image = {"type": "input_image", "image_url": "data:text/plain,a%20\ud83d"}
+
+    (message,) = openai_responses.decode([{"role": "user", "content": [image]}])
+
+    assert message.media[0].data == b"a \xed\xa0\xbd"

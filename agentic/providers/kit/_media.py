@@ -70,7 +70,8 @@ def read_data_url(url: str) -> tuple[str, bytes | None] | None:
     # https://datatracker.ietf.org/doc/html/rfc2397: without this word, the body is percent-encoded.
     if "base64" in parameters:
         return media_type, from_base64(body)
-    return media_type, unquote_to_bytes(body)
+    # Bytes, because the function encodes a text strictly, and half a character makes it raise.
+    return media_type, unquote_to_bytes(body.encode("utf-8", "surrogatepass"))
 
 
 def image_part(media: Media) -> dict[str, Any] | None:
