@@ -137,12 +137,12 @@ class StreamedResponse(ModelStream):
         if kind == "error":
             raise stream_error(data, text_at(self._message, "model") or self.model)
         if kind == "message_start":
-            self._start(at(data, "message"))
-        elif kind == "content_block_start":
+            return self._start(at(data, "message"))
+        if kind == "content_block_start":
             return self._open(_index(data), at(data, "content_block"))
-        elif kind == "content_block_delta":
+        if kind == "content_block_delta":
             return self._extend(_index(data), at(data, "delta"))
-        elif kind == "content_block_stop" and _index(data) in self._blocks:
+        if kind == "content_block_stop" and _index(data) in self._blocks:
             self._blocks[_index(data)].close()
         elif kind == "message_delta":
             self._update(data)
@@ -160,12 +160,12 @@ class StreamedResponse(ModelStream):
             block.close()
         return {**self._message, "content": [block.whole() for block in blocks]}
 
-    def _start(self, message: Any) -> None:
+    def _start(self, message: Any) -> str:
         """Start a reply. A second start is a gateway's retry, which replaces the first."""
         self._message = dict(message) if isinstance(message, dict) else {}
         self._blocks, self._said = {}, GrowingText()
-        for index, block in enumerate(items_at(message, "content")):
-            self._open(index, block)
+        begun = enumerate(items_at(message, "content"))
+        return "".join([self._open(index, block) for index, block in begun])
 
     def _open(self, index: int, block: Any) -> str:
         begun = dict(block) if isinstance(block, dict) else {"type": "text"}

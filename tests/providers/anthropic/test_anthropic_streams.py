@@ -191,6 +191,17 @@ def test_the_last_event_may_be_missing() -> None:
     assert _fed(START, *text, STOP).response()["content"] == [{"type": "text", "text": "Hi."}]
 
 
+def test_the_start_may_hold_a_text() -> None:
+    """It is streamed like any other, so that the pieces are the whole reply."""
+    streamed = StreamedResponse()
+
+    begun = streamed.feed(
+        {"type": "message_start", "message": {"content": [{"type": "text", "text": "It is "}]}}
+    )
+
+    assert begun == streamed.text == "It is "
+
+
 def test_a_second_start_replaces_the_first() -> None:
     """A gateway tried again in the middle of a call."""
     again = [START, *_call(0, '{"a": 1}'), _ended("tool_use"), STOP]
