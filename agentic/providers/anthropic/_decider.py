@@ -191,7 +191,7 @@ class Decider(ModelDecider):
         )
         # The options' tools and texts first: they are the same in every request, and the cache
         # begins with them. The summary stays the last block.
-        tools = [*self.options.get("tools", ()), *encoded.pop("tools", ())]
+        tools = [*(self.options.get("tools") or ()), *encoded.pop("tools", ())]
         system = self.options.get("system")
         if system and "system" in encoded:
             system = blocks_of(system if isinstance(system, str) else list(system))
@@ -201,8 +201,10 @@ class Decider(ModelDecider):
             "max_tokens": reply_tokens(self.limits(), self.options),
             **self.options,
             **encoded,
-            **({"tools": tools} if tools else {}),
+            "tools": tools,
         }
+        if not tools:
+            del body["tools"]
         # `decide` and `stream` are the choice; an option would contradict one of them.
         body.pop("stream", None)
         if not self.prompt_cache:

@@ -452,6 +452,14 @@ def test_system_of_options_joins_the_conversations(given: Any) -> None:
     assert body["messages"] == [{"role": "user", "content": "Why?"}]
 
 
+def test_tools_of_options_may_be_none() -> None:
+    """As a configuration leaves them out."""
+    server = Server(reply(text("Yes.")))
+
+    assert decide(server, options={"tools": None}).reply == "Yes."
+    assert "tools" not in server.bodies[0]
+
+
 def test_tokens_are_counted_by_the_provider() -> None:
     """The request is counted as it would be sent, without what only a reply needs."""
     server = Server(reply(text("Yes.")))
