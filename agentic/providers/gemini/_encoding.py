@@ -46,7 +46,7 @@ from agentic.providers.kit import (
     native_payload,
     replace_surrogates,
 )
-from agentic.providers.kit._media import media_note, text_with_media, to_base64
+from agentic.providers.kit._media import media_note, read_data_url, text_with_media, to_base64
 from agentic.providers.kit._messages import is_untouched
 from agentic.tools import ToolDefinition
 
@@ -367,18 +367,18 @@ def _media_parts(media: Sequence[Media]) -> list[dict[str, Any]]:
     >>> _media_parts([Media("image/png", url="gs://b/a.png")])
     [{'fileData': {'mimeType': 'image/png', 'fileUri': 'gs://b/a.png'}}]
     """
-    return [_media_part(item) or {"text": media_note(item)} for item in media]
+    return list(map(_media_part, media))
 
 
 def _media_part(media: Media) -> dict[str, Any]:
     kind = {"mimeType": media.media_type or "application/octet-stream"}
-    if media.data:
-        return {"inlineData": {**kind, "data": to_base64(media.data)}}
     # A data URL is not a file that Google could fetch.
-    scheme, _, data = media.url.partition(";base64,")
-    if data and scheme.startswith("data:"):
-        return {"inlineData": {**kind, "data": data}}
-    return {"fileData": {**kind, "fileUri": replace_surrogates(media.url)}} if media.url else {}
+    address = read_data_url(media.url)
+    if data := media.data or (address and address[1]):
+        return {"inlineData": {**kind, "data": to_base64(data)}}
+    if address is not None or not media.url:
+        return {"text": media_note(Media(media.media_type))}
+    return {"fileData": {**kind, "fileUri": replace_surrogates(media.url)}}
 
 
 def _model_parts(message: Message, wire_ids: Sequence[str]) -> list[dict[str, Any]]:

@@ -131,13 +131,17 @@ def test_media_go_by_bytes_or_place() -> None:
         media=[
             Media("audio/wav", url="gs://bucket/a.wav"),
             Media("image/png", url="data:image/png;base64,iQ=="),
+            Media("text/plain", url="data:text/plain,a%20b"),
             Media("image/png"),
+            Media("image/png", url="data:image/png;base64,?"),
         ],
     )
 
     assert _contents(message)[0]["parts"] == [
         {"fileData": {"mimeType": "audio/wav", "fileUri": "gs://bucket/a.wav"}},
         {"inlineData": {"mimeType": "image/png", "data": "iQ=="}},
+        {"inlineData": {"mimeType": "text/plain", "data": "YSBi"}},
+        {"text": "[image/png]"},
         {"text": "[image/png]"},
     ]
 
