@@ -76,7 +76,7 @@ _ACTIONS = {
 _INPUT_ROLES = {"user": "user", "system": "system", "developer": "system"}
 # These have no role, and are sent by the caller. Whatever else has none is the model's.
 _USERS_ITEMS = {"compaction_trigger", "mcp_approval_response"}
-_OPENAI = re.compile(r"(gpt-(?!oss)|o\d|codex|chatgpt)")
+_OPENAI = re.compile(r"(ft:)?(gpt-(?!oss)|o\d|codex|chatgpt)")
 
 
 def type_of(item: Any) -> str:

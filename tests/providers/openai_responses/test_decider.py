@@ -218,7 +218,7 @@ def test_instructions_of_options_join_the_conversations(serve: Any) -> None:
 
 @pytest.mark.parametrize(
     ("model", "store", "sent"),
-    [("gpt-5", False, 3), ("gpt-5", True, 4), ("gpt-oss-120b", False, 4)],
+    [("gpt-5", False, 3), ("gpt-5", True, 4), ("ft:o4-mini:a::b", False, 3), ("gpt-oss", False, 4)],
 )
 def test_unstored_unsealed_reasoning_stays_here(
     serve: Any, model: str, sent: int, *, store: bool
