@@ -9,7 +9,6 @@ before and after it. `{"system": ...}` is a string or blocks from the request's 
 The block types: https://platform.claude.com/docs/en/api/messages/create (2026-11).
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ import attrs
 from agentic.messages import Media, Message, ProviderPayload, Role, ToolError, ToolResult
 from agentic.providers.kit import Decoded, at, items_at, plain, text_at
 from agentic.providers.kit._ids import KnownIds
+from agentic.providers.kit._json import json_text
 from agentic.providers.kit._media import from_base64
 from agentic.providers.kit._messages import (
     decoded_call,
@@ -44,8 +44,6 @@ NAME = "anthropic"
 INVALID_JSON = "INVALID_JSON"
 """The key for arguments that are not a JSON object, as the provider recommends:
 https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming."""
-# Made once: `json.dumps` with these arguments makes an encoder at each call.
-_JSON = json.JSONEncoder(ensure_ascii=False, default=str)
 _ROLES: dict[str, Role] = {"assistant": "assistant", "system": "system"}
 # The media type to assume if only the URL of an image or a document is known.
 _TYPES = {"image": "image/*", "document": "application/pdf"}
@@ -210,9 +208,7 @@ def _arguments(value: Any) -> str:
     """Return arguments as the model's JSON text; invalid JSON was kept as the original text."""
     if isinstance(value, dict) and list(value) == [INVALID_JSON]:
         value = value[INVALID_JSON] or {}
-    if isinstance(value, str):
-        return value
-    return "{}" if value is None else _JSON.encode(value)
+    return json_text(value)
 
 
 def _result(block: Any, names: Mapping[str, str]) -> ToolResult:

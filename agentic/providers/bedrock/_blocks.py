@@ -5,7 +5,6 @@ It would encode a base64 text again, without raising an error. Blocks that are n
 Python to walk through are cut.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from operator import is_
@@ -15,7 +14,7 @@ import attrs
 
 from agentic.messages import Media
 from agentic.providers.kit import at, items_at, plain, text_at
-from agentic.providers.kit._json import DEEPEST_ARGUMENTS, SCALARS, is_deep, is_plain
+from agentic.providers.kit._json import DEEPEST_ARGUMENTS, SCALARS, is_deep, is_plain, json_text
 from agentic.providers.kit._media import from_base64, to_base64
 
 __all__ = [
@@ -23,12 +22,10 @@ __all__ = [
     "as_json",
     "encode_media",
     "for_boto3",
-    "input_text",
     "is_sound",
     "read_media",
 ]
 
-_JSON = json.JSONEncoder(ensure_ascii=False)
 _WITHOUT_BYTES = SCALARS - {bytes}
 _SERVER_TOOL = "server_tool_use"
 
@@ -115,16 +112,6 @@ def for_boto3(request: Mapping[str, Any], /) -> dict[str, Any]:
     return given
 
 
-def input_text(given: Any) -> str:
-    """Return a call's arguments as JSON text."""
-    if isinstance(given, str):
-        return given
-    try:
-        return _JSON.encode(given)
-    except RecursionError:
-        return "(arguments that are nested too deeply to be written down)"
-
-
 def _flat(item: Any, levels: int) -> Any:
     """Return data without levels that are too deep; such arguments are kept as text."""
     if isinstance(item, list):
@@ -134,7 +121,7 @@ def _flat(item: Any, levels: int) -> Any:
     if not levels:
         return None
     return {
-        key: input_text(value) if key == "input" and is_deep(value) else _flat(value, levels - 1)
+        key: json_text(value) if key == "input" and is_deep(value) else _flat(value, levels - 1)
         for key, value in item.items()
     }
 

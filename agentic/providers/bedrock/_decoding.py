@@ -10,9 +10,10 @@ from typing import Any
 import attrs
 
 from agentic.messages import Media, Message, ToolCall, ToolError, ToolResult
-from agentic.providers.bedrock._blocks import as_json, input_text, read_media
+from agentic.providers.bedrock._blocks import as_json, read_media
 from agentic.providers.kit import Decoded, at, items_at, text_at
 from agentic.providers.kit._ids import KnownIds
+from agentic.providers.kit._json import json_text
 from agentic.providers.kit._messages import (
     decoded_call,
     decoded_message,
@@ -205,8 +206,7 @@ def _read_call(block: Any) -> ToolCall | None:
     # Its result is in the same reply, so a call in the history would be closed as unanswered.
     if not isinstance(call, dict) or call.get("type") == "server_tool_use":
         return None
-    given = call.get("input")
-    arguments = "{}" if given is None else input_text(given)
+    arguments = json_text(call.get("input"))
     return decoded_call(text_at(call, "toolUseId"), text_at(call, "name"), arguments)
 
 

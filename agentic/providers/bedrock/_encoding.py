@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 
 from agentic.messages import Message, ToolResult, close_open_rounds
-from agentic.providers.bedrock._blocks import DocumentNames, encode_media, input_text, is_sound
+from agentic.providers.bedrock._blocks import DocumentNames, encode_media, is_sound
 from agentic.providers.bedrock._decoding import NAME, decode_payload, is_blank
 from agentic.providers.bedrock._families import fit_family
 from agentic.providers.kit import (
@@ -28,7 +28,7 @@ from agentic.providers.kit import (
     replace_surrogates,
     text_at,
 )
-from agentic.providers.kit._json import UNPARSED, is_deep
+from agentic.providers.kit._json import UNPARSED, is_deep, json_text
 from agentic.providers.kit._media import text_with_media
 from agentic.providers.kit._messages import payload_facts
 from agentic.tools import ToolDefinition
@@ -128,7 +128,7 @@ def _wire_input(given: Any) -> dict[str, Any]:
     if given is None or isinstance(given, str):
         return arguments_as_object(given or "")
     if is_deep(given):
-        return {UNPARSED: replace_surrogates(input_text(given))}
+        return {UNPARSED: replace_surrogates(json_text(given))}
     return given if isinstance(given, dict) else {UNPARSED: given}
 
 

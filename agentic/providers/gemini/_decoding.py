@@ -42,6 +42,7 @@ from agentic.providers.gemini._fields import (
 )
 from agentic.providers.kit import Decoded, plain
 from agentic.providers.kit._ids import CallMatcher
+from agentic.providers.kit._json import json_text
 from agentic.providers.kit._media import from_base64
 from agentic.providers.kit._messages import (
     decoded_call,
@@ -69,7 +70,6 @@ RESULTS, REST = "results", "rest"
 """The parts of a content that becomes two messages are split into these two shares."""
 _ROLES: dict[str, Role] = {"model": "assistant", "system": "system"}
 _OUTCOME = {"output", "error"}
-_JSON = json.JSONEncoder(ensure_ascii=False)
 _MADE_UP = re.compile(r"gemini-[0-9a-f]{16}-\d+")
 
 
@@ -245,19 +245,11 @@ def _read_calls(parts: list[Any], ids: Iterator[str]) -> list[ToolCall]:
     for part in parts:
         call = field(part, "functionCall")
         if call is not None:
-            calls.append(decoded_call(next(ids, ""), text_of(call, "name"), _arguments(call)))
+            arguments = json_text(field(call, "args"))
+            calls.append(decoded_call(next(ids, ""), text_of(call, "name"), arguments))
         elif has_field(part, "functionResponse"):
             next(ids, "")
     return calls
-
-
-def _arguments(call: Any) -> str:
-    arguments = field(call, "args")
-    return "{}" if arguments is None else _said(arguments)
-
-
-def _said(value: Any) -> str:
-    return value if isinstance(value, str) else _JSON.encode(value)
 
 
 def _read_results(parts: list[Any], ids: Iterator[str]) -> list[ToolResult]:
@@ -281,15 +273,15 @@ def _result(call_id: str, answer: Any) -> ToolResult:
     response, name = field(answer, "response"), text_of(answer, "name")
     media = _read_media(list_of(answer, "parts"))
     if not is_object(response) or not response:
-        return decoded_result(call_id, name, _said(response) if response else "", None, media)
+        return decoded_result(call_id, name, json_text(response) if response else "", None, media)
     if not set(response) <= _OUTCOME:
-        return decoded_result(call_id, name, _said(response), None, media)
+        return decoded_result(call_id, name, json_text(response), None, media)
     output, problem = response.get("output"), response.get("error")
     return decoded_result(
         call_id,
         name,
-        "" if output is None else _said(output),
-        None if problem in (None, "") else ToolError(_said(problem)),
+        "" if output is None else json_text(output),
+        None if problem in (None, "") else ToolError(json_text(problem)),
         media,
     )
 

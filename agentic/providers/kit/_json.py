@@ -34,6 +34,7 @@ __all__ = [
     "is_plain",
     "items_at",
     "join_pieces",
+    "json_text",
     "parse_object",
     "plain",
     "replace_surrogates",
@@ -50,6 +51,8 @@ stop at 100 levels (`google.protobuf.json_format.Parse`, 2026-11)."""
 DEEPEST_ARGUMENTS = 100
 """The number of nested levels in arguments that are sent as an object: this package and an SDK walk
 through them within the same 1,000 calls."""
+# Made once: `json.dumps` with these arguments makes an encoder at each call.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 UNPARSED = "unparsed_arguments"
 """The key that holds the original text in the object sent for arguments that are not a JSON
 object."""
@@ -272,9 +275,22 @@ def arguments_of(function: Any) -> str:
     ('{}', '{"path": "a.py"}')
     """
     given = at(function, "arguments")
-    if isinstance(given, str) or given is None:
-        return given or ""
-    return json.dumps(given, ensure_ascii=False)
+    return "" if given is None else json_text(given)
+
+
+def json_text(data: Any) -> str:
+    """Return JSON data as text: a text as it is, and null, which means no arguments, as `{}`.
+
+    >>> json_text({"path": "a.py"}), json_text("{oops"), json_text(None)
+    ('{"path": "a.py"}', '{oops', '{}')
+    """
+    if isinstance(data, str):
+        return data
+    try:
+        return "{}" if data is None else _ENCODER.encode(data)
+    # Bedrock's adapter writes what it cuts off as too deep, and that may have any depth.
+    except (ValueError, RecursionError):
+        return "(arguments that are nested too deeply to be written down)"
 
 
 def call_with_object(call: Any) -> Any:

@@ -10,7 +10,6 @@ as a data URL. This API does not accept audio input (types/responses/response_in
 https://github.com/openai/openai-python), so a text says that audio was left out.
 """
 
-import json
 import mimetypes
 import re
 from collections import defaultdict, deque
@@ -21,6 +20,7 @@ import attrs
 
 from agentic.messages import Media, Message, ToolCall, ToolResult
 from agentic.providers.kit import at, items_at, text_at
+from agentic.providers.kit._json import json_text
 from agentic.providers.kit._media import data_url, results_with_content, text_with_notes
 from agentic.providers.kit._messages import decoded_call
 
@@ -170,7 +170,7 @@ def tool_call(item: Any) -> ToolCall | None:
     if kind == "function_call":
         return decoded_call(call_id, text_at(item, "name"), text_at(item, "arguments"))
     if kind == "custom_tool_call":
-        arguments = _dump({"input": text_at(item, "input")})
+        arguments = json_text({"input": text_at(item, "input")})
         return ToolCall(call_id, text_at(item, "name"), arguments)
     return ToolCall(call_id, kind.removesuffix("_call"), _action(item, _ACTIONS[kind]))
 
@@ -188,14 +188,7 @@ def runs_on_server(item: Any) -> bool:
 def _action(item: Any, keys: tuple[str, ...]) -> str:
     found = next((key for key in keys if at(item, key)), keys[0])
     action = at(item, found)
-    return _dump(action if isinstance(action, Mapping) else {found: action})
-
-
-def _dump(value: Any) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        return "{}"
+    return json_text(action if isinstance(action, Mapping) else {found: action})
 
 
 def texts(content: Any) -> list[str]:
