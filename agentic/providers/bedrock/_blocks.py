@@ -95,10 +95,7 @@ def for_boto3(request: Mapping[str, Any], /) -> dict[str, Any]:
     """Convert a request's JSON data to the data for boto3, with bytes instead of base64.
 
     What the service sends in a reply but does not accept back is left out: reasoning without a
-    signature (https://github.com/can1357/oh-my-pi/pull/9086 for Nova,
-    https://github.com/strands-agents/harness-sdk/issues/651 for DeepSeek), and a call's type other
-    than `server_tool_use`, the only one that the API knows
-    (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html).
+    signature, and the type of a call that the caller runs.
 
     >>> image = {"image": {"format": "png", "source": {"bytes": "YWJj"}}}
     >>> for_boto3({"messages": [{"role": "user", "content": [image]}]})["messages"][0]["content"]
@@ -131,7 +128,7 @@ def _without_bytes(data: Any) -> Any:
         return to_base64(bytes(data))
     if isinstance(data, dict):
         values = list(map(_without_bytes, data.values()))
-        same = all(new is old for new, old in zip(values, data.values(), strict=True))
+        same = all(map(is_, values, data.values()))
         return data if same else dict(zip(data, values, strict=True))
     if isinstance(data, list):
         values = list(map(_without_bytes, data))
@@ -150,6 +147,8 @@ def _message(message: Any) -> Any:
 
 
 def _is_unsigned(block: Any) -> bool:
+    # Rejected by Nova (https://github.com/can1357/oh-my-pi/pull/9086) and DeepSeek
+    # (https://github.com/strands-agents/harness-sdk/issues/651).
     text = at(block, "reasoningContent", "reasoningText")
     return isinstance(text, dict) and not text.get("signature")
 
@@ -170,6 +169,8 @@ def _value(kind: str, value: Any) -> Any:
         value = _block(value)
     elif kind == "toolResult" and isinstance(value.get("content"), list):
         value = {**value, "content": [_block(part) for part in value["content"]]}
+    # The API knows no other type, though replies have some:
+    # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html
     elif kind == "toolUse" and value.get("type") != _SERVER_TOOL:
         value = {name: part for name, part in value.items() if name != "type"}
     elif kind == "reasoningContent" and isinstance(value.get("redactedContent"), str):
@@ -216,12 +217,10 @@ def _source(found: dict[str, Any]) -> tuple[bytes, str]:
 
 @attrs.define
 class DocumentNames:
-    """Generates document names that a request does not use yet: duplicates are rejected.
+    """Generates document names that a request does not use yet."""
 
-    https://github.com/maximhq/bifrost/issues/7003. The names are neutral, since the model reads
-    them.
-    """
-
+    # Duplicates are rejected (https://github.com/maximhq/bifrost/issues/7003). The names are neutral,
+    # since the model reads them.
     _last: int = 0
 
     @classmethod
@@ -246,19 +245,15 @@ def _names(payloads: Iterable[Any]) -> Iterator[str]:
 def is_sound(media: Media) -> bool:
     """Return whether media are audio, for which a tool result has no block.
 
-    https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolResultContentBlock.html
-    (2026-11)
-
     >>> is_sound(Media("audio/wav", b"RIFF"))
     True
     """
+    # Of media, API_runtime_ToolResultContentBlock (2026-11) has images, documents and videos.
     return media.media_type.startswith("audio/")
 
 
 def encode_media(media: Media, names: DocumentNames) -> dict[str, Any]:
     """Return the block for some media; a text that names them if Converse has no block for them.
-
-    Converse fetches URLs only from S3.
 
     >>> encode_media(Media("image/png", url="https://example.com/a.png"), DocumentNames())
     {'text': '[image/png: https://example.com/a.png]'}
@@ -275,4 +270,5 @@ def encode_media(media: Media, names: DocumentNames) -> dict[str, Any]:
 def _encode_source(media: Media) -> dict[str, Any]:
     if media.data:
         return {"bytes": to_base64(media.data)}
+    # Converse fetches no other address.
     return {"s3Location": {"uri": media.url}} if media.url.startswith("s3://") else {}

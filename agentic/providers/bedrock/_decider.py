@@ -25,10 +25,7 @@ from agentic.providers._failure import counted_tokens
 from agentic.providers._model import ModelDecider
 from agentic.providers.bedrock._blocks import for_boto3
 from agentic.providers.bedrock._decoding import NAME
-from agentic.providers.bedrock._encoding import (
-    TOOL_NAMES,
-    encode_request,
-)
+from agentic.providers.bedrock._encoding import TOOL_NAMES, encode_request
 from agentic.providers.bedrock._families import mark_for_cache, part_turns
 from agentic.providers.bedrock._replies import decode_response
 from agentic.providers.bedrock._streaming import StreamedResponse
@@ -36,14 +33,13 @@ from agentic.providers.kit import at, items_at
 
 __all__ = ["Decider"]
 
+# https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseTokensRequest.html
 _COUNTED = ("messages", "system", "toolConfig", "additionalModelRequestFields")
-"""https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseTokensRequest.html"""
+# From models that reject text next to calls or results: see `_families`.
 _TWO_KINDS_REFUSED = "cannot be provided in the same turn"
-"""Part of the error from a model that rejects text next to calls or results."""
+# From models without a prompt cache: https://github.com/NousResearch/hermes-agent/issues/97281 and
+# https://github.com/zeroclaw-labs/zeroclaw/pull/8943 (2026-11).
 _MARKS_REFUSED = re.compile(r"did not allow prompt caching|\[?cachePoint\]? is not permitted")
-"""Errors from models without a prompt cache:
-https://github.com/NousResearch/hermes-agent/issues/97281
-and https://github.com/zeroclaw-labs/zeroclaw/pull/8943 (2026-11)."""
 
 
 @attrs.define(eq=False)
@@ -140,10 +136,7 @@ class Decider(ModelDecider):
 
 
 async def _told(answer: Any) -> AsyncGenerator[Any, None]:
-    """Yield the events, with each error that boto3 raises for an event turned back into it.
-
-    boto3 gives all these errors status 400; only the error code identifies throttling.
-    """
+    """Yield the events, with each error that boto3 raises for an event turned back into it."""
     # The id of the request is next to the stream, not in it.
     yield {"ResponseMetadata": at(answer, "ResponseMetadata")}
     async with contextlib.aclosing(_events(answer["stream"])) as given:
@@ -154,6 +147,7 @@ async def _told(answer: Any) -> AsyncGenerator[Any, None]:
             # By its name, since botocore is not imported: the client is the caller's.
             if type(error).__name__ != "EventStreamError":
                 raise
+            # boto3 gives all these errors status 400; only the code identifies throttling.
             problem = at(getattr(error, "response", None), "Error")
             code = str(at(problem, "Code") or "") or "unknown"
             kind = code if code.endswith("Exception") else f"{code}Exception"
@@ -165,8 +159,7 @@ def _with_options(
 ) -> dict[str, Any]:
     """Return the request with the caller's options added.
 
-    Blocks of `system` and entries of `toolConfig.tools`, such as a cache mark, are added after
-    ours. A `toolChoice` is used only if tools are offered: placeholder tools must not be chosen.
+    Blocks of `system` and entries of `toolConfig.tools`, such as cache marks, come after ours.
 
     >>> cached = {"system": [{"cachePoint": {"type": "default"}}]}
     >>> _with_options({"system": [{"text": "Be brief."}], "messages": []}, cached)["system"]
@@ -179,9 +172,11 @@ def _with_options(
     if isinstance(given, Mapping):
         own, theirs = items_at(request, "toolConfig", "tools"), items_at(given, "tools")
         config = {**given, "tools": [*own, *theirs]}
+        # Placeholders for tools that are gone must not be chosen.
         if not (offered or theirs):
             config.pop("toolChoice", None)
         merged["toolConfig"] = config
+        # At least one is required (API_runtime_ToolConfiguration, 2026-11).
         if not config["tools"]:
             del merged["toolConfig"]
     return merged
@@ -233,12 +228,10 @@ async def _in_thread(function: Callable[[], Any]) -> Any:
 
 @attrs.define(eq=False)
 class _Handed:
-    """Holds a thread's answer until it is taken, or discards it if it is refused.
+    """Holds a thread's answer until it is taken, or discards it if it is refused."""
 
-    The answer may arrive before or after the refusal; the later of the two discards it. A callback
-    on the loop could not do that, since a loop that is closing runs no more callbacks.
-    """
-
+    # The answer may arrive before or after the refusal; the later of the two discards it. A
+    # callback on the loop could not do that, since a loop that is closing runs no more callbacks.
     _lock: threading.Lock = attrs.field(factory=threading.Lock)
     _answer: Any = None
     _refused: bool = False
@@ -271,6 +264,7 @@ def _start(work: Callable[[], None]) -> None:
 
 def _discard(answer: Any) -> None:
     """Close an answer that arrived too late."""
+    # Python warns of a coroutine that is neither awaited nor closed.
     if inspect.iscoroutine(answer):
         answer.close()
     stream = answer.get("stream") if isinstance(answer, dict) else None
@@ -309,6 +303,7 @@ class _Reader:
 
     stream: Any
     loop: asyncio.AbstractEventLoop
+    # Without a bound: `put_nowait` to a full queue raises in the loop, and the event is lost.
     queue: asyncio.Queue[Any] = attrs.field(init=False, factory=asyncio.Queue)
     left: bool = attrs.field(init=False, default=False)
     """Whether the queue is no longer read."""

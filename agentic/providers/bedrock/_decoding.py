@@ -24,11 +24,11 @@ from agentic.providers.kit._messages import (
 __all__ = ["NAME", "IncrementalDecoder", "decode", "decode_payload", "decode_request", "is_blank"]
 
 NAME = "bedrock"
+# The most common block types. A message that has no other is not searched for media.
 _NO_MEDIA = {"text", "toolUse", "reasoningContent"}
-"""The most common block types without media."""
 _SAYING = {"text", "guardContent", "citationsContent", "searchResult"}
+# How `ToolResult.text` begins for a failure, which is how a failure is sent.
 _ERROR = "Error: "
-"""The prefix of `ToolResult.text` for a failure."""
 
 
 def decode(messages: Iterable[Any], /) -> list[Message]:
@@ -107,10 +107,8 @@ def _decode_message(item: Any, names: Mapping[str, str]) -> list[Message]:
 
 
 def _end_of_results(blocks: list[Any]) -> int:
-    """Count the blocks up to the last result, including blocks without content after it.
-
-    A cache mark after the results, for example, is not a user message.
-    """
+    """Count the blocks up to the last result, including blocks without content after it."""
+    # A cache mark after the results, for example, is not a message of the user's.
     end = 0
     for position, block in enumerate(blocks):
         if _is_result(block) or (end == position and end and not _says(block)):
@@ -185,12 +183,10 @@ def _block_text(block: Any) -> str:
 
 
 def _block_media(blocks: list[Any]) -> list[Media]:
-    """Return the media in blocks, without those inside results."""
     return [media for media in map(read_media, blocks) if media is not None]
 
 
 def _read_reasoning(block: Any) -> str:
-    """Return the visible thinking in a block."""
     return text_at(block, "reasoningContent", "reasoningText", "text")
 
 
@@ -211,12 +207,10 @@ def _read_call(block: Any) -> ToolCall | None:
 
 
 def _is_result(block: Any) -> bool:
-    """Return whether a block is a tool result."""
     return isinstance(at(block, "toolResult"), dict)
 
 
 def _read_result(block: Any, names: Mapping[str, str]) -> ToolResult:
-    """Read a tool result; `names` has its tool."""
     result = block["toolResult"]
     content = items_at(result, "content")
     text, media = "\n".join(filter(None, map(_result_text, content))), _block_media(content)
@@ -234,11 +228,6 @@ def _result_text(part: Any) -> str:
 
 
 def is_blank(block: Any) -> bool:
-    """Return whether a block is a text of only white space.
-
-    Blank text from an assistant is rejected, and so is a user's if it is the only content. A user's
-    blank text next to another text was accepted (recorded).
-    https://github.com/NousResearch/hermes-agent/pull/67978
-    """
+    """Return whether a block is a text of only white space."""
     is_text = isinstance(block, dict) and block.keys() == {"text"}
     return is_text and isinstance(block["text"], str) and not block["text"].strip()

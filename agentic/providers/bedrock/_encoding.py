@@ -38,10 +38,9 @@ __all__ = ["CALL_IDS", "TOOL_NAMES", "encode", "encode_request", "encode_tools"]
 TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,64}"), 64)
 CALL_IDS = NameRule(re.compile(r"[a-zA-Z0-9_.:-]{1,64}"), 64)
 """The rules for names and ids:
-https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html
-(2026-11). Not every model accepts an id with . or :, so the id of a rebuilt call has none."""
+https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html (2026-11)."""
+# boto3 puts it in place of a block that it does not know, and refuses to send it.
 _UNKNOWN = "SDK_UNKNOWN_MEMBER"
-"""The key that boto3 puts in place of a block it does not know, and refuses to send."""
 _NO_OUTPUT = "(no output)"
 _OPENING = "(The conversation continues.)"
 _GONE = "No longer available. Do not call it."
@@ -145,18 +144,18 @@ class _CallIds:
     """Generates new ids; created from the ids of calls that are sent unchanged."""
     kept: set[str] = attrs.field(init=False, factory=set)
     """The ids of the last run's calls that were sent unchanged."""
+    # A queue each: results come in the order of their calls, and nothing else tells two of one id
+    # apart.
     _waiting: defaultdict[str, deque[str]] = attrs.field(
         init=False, factory=lambda: defaultdict(deque)
     )
     """For the calls that may still be answered: from the original id to the ids sent."""
 
     def keep(self, call_id: str) -> str:
-        """Return the id for a call from a payload: its own unless that would be rejected.
-
-        Some models generate ids that are too long to be sent back
-        (https://github.com/BerriAI/litellm/issues/34239). An id must be unique within a turn
-        (https://github.com/BerriAI/litellm/issues/20048), but a later turn may use it again.
-        """
+        """Return the id for a call from a payload: its own unless that would be rejected."""
+        # Models make ids too long to be sent back (https://github.com/BerriAI/litellm/issues/34239)
+        # and the same twice in a turn (https://github.com/BerriAI/litellm/issues/20048); a later
+        # turn may use an id again.
         if not CALL_IDS.accept(call_id) or call_id in self.kept:
             return self.give(call_id)
         self.kept.add(call_id)
@@ -165,6 +164,7 @@ class _CallIds:
 
     def give(self, call_id: str) -> str:
         """Return the id for a rebuilt call."""
+        # As a tool's name: not every model accepts an id with . or :.
         fresh = self._fresh.take(TOOL_NAMES.wire(call_id))
         self._waiting[call_id].append(fresh)
         return fresh
@@ -185,7 +185,8 @@ def _mend(message: Any, ids: _CallIds) -> Any | None:
     content = at(message, "content")
     if not isinstance(content, list):
         return message
-    # A blank text next to other content is accepted from the user, and not from the model.
+    # A blank text next to other content is accepted from the user (recorded), and not from the
+    # model: https://github.com/NousResearch/hermes-agent/pull/67978
     strict = at(message, "role") == "assistant" or all(map(is_blank, content))
     blocks = [_mend_block(block, ids) for block in content if not _is_refused(block, strict)]
     if len(blocks) == len(content) and all(map(is_, blocks, content)):
@@ -194,12 +195,8 @@ def _mend(message: Any, ids: _CallIds) -> Any | None:
 
 
 def _is_refused(block: Any, strict: bool) -> bool:
-    """Return whether a block would be rejected: an empty text, which gpt-oss may produce.
-
-    If `strict`, a blank text counts too. Blocks that boto3 does not know are always rejected.
-
-    https://github.com/strands-agents/harness-sdk/pull/3029
-    """
+    """Return whether a block would be rejected: an empty text; if `strict`, a blank one, too."""
+    # gpt-oss produces them: https://github.com/strands-agents/harness-sdk/pull/3029
     refused = is_blank(block) if strict else block == {"text": ""}
     return refused or (isinstance(block, dict) and _UNKNOWN in block)
 
@@ -218,17 +215,12 @@ def _mend_block(block: Any, ids: _CallIds) -> Any:
 def _mend_call(block: Any, ids: _CallIds) -> Any:
     call = block["toolUse"]
     name, call_id, given = text_at(call, "name"), text_at(call, "toolUseId"), call.get("input")
-    changes: dict[str, Any] = {}
     # A server tool has run: its result is in the same reply and refers to the id as it is.
     kept = call_id if call.get("type") == "server_tool_use" else ids.keep(call_id)
-    if kept != call_id:
-        changes["toolUseId"] = kept
-    if not TOOL_NAMES.accept(name):
-        changes["name"] = TOOL_NAMES.wire(name)
-    sent = _wire_input(given)
-    if sent is not given:
-        changes["input"] = sent
-    return {**block, "toolUse": {**call, **changes}} if changes else block
+    sent = {"toolUseId": kept, "name": TOOL_NAMES.wire(name), "input": _wire_input(given)}
+    if kept == call_id and TOOL_NAMES.accept(name) and sent["input"] is given:
+        return block
+    return {**block, "toolUse": {**call, **sent}}
 
 
 def _as_they_came(messages: Sequence[Message]) -> list[tuple[Any, bool]] | None:
@@ -264,11 +256,7 @@ def _calls_as_they_came(payload: Any) -> frozenset[str] | None:
 
 
 def _written(messages: Sequence[Message]) -> Iterator[tuple[Any, bool]]:
-    """Yield wire messages, each with whether it is an unchanged user message.
-
-    Two of these in a row are accepted by the service, so they are not merged. Results are merged
-    with the user's text next to them.
-    """
+    """Yield wire messages, each with whether it is an unchanged user message."""
     kept = list(map(_payload, messages))
     writer = _MessageWriter(_CallIds(_call_ids(kept)), DocumentNames.beside(kept))
     for message, payload in zip(messages, kept, strict=True):
@@ -286,7 +274,6 @@ def _split_system(messages: Sequence[Message]) -> tuple[list[Message], list[Mess
 
 
 def _system_blocks(message: Message) -> list[Any]:
-    """Return the blocks of a leading system message."""
     payload = _payload(message)
     return payload if isinstance(payload, list) else _text_blocks(text_with_media(message))
 
@@ -303,6 +290,7 @@ def _call_ids(payloads: Iterable[Any]) -> Iterable[str]:
 
 def _joined(parts: list[Any]) -> Any:
     merged: dict[str, Any] = {}
+    # Fields that an application or a later API adds to a message are kept, the first of each name.
     for part in parts:
         merged = {**part, **merged}
     content = [block for part in parts for block in _content(part)]
@@ -315,10 +303,7 @@ def _content(part: Any) -> list[Any]:
 
 
 def _text_blocks(text: str) -> list[dict[str, Any]]:
-    """Return a list with one text block, or none for blank text, which is rejected.
-
-    https://github.com/earendil-works/pi/issues/4975
-    """
+    # A blank text is rejected: https://github.com/earendil-works/pi/issues/4975
     return [{"text": replace_surrogates(text)}] if text.strip() else []
 
 
@@ -332,10 +317,7 @@ class _MessageWriter:
     """Whether the last message was an assistant's. Results may answer the calls of a whole run."""
 
     def write(self, message: Message, payload: Any) -> Any | None:
-        """Return the wire message for a message, whose payload is None if it must be rebuilt.
-
-        The result is None if the message is empty.
-        """
+        """Return the wire message, rebuilt if `payload` is None; None if the message is empty."""
         if message.role != "tool" and not (self.in_run and message.role == "assistant"):
             self.ids.close()
         self.in_run = message.role == "assistant"
@@ -365,9 +347,10 @@ class _MessageWriter:
         return results + self._beside(message, _text_blocks(message.content))
 
     def _beside(self, message: Message, said: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Add media blocks. A document requires a text in its message (API_runtime_Message)."""
+        """Add media blocks, including the sounds of results."""
         sounds = [part for each in message.tool_results for part in filter(is_sound, each.media)]
         media = [encode_media(part, self.documents) for part in (*sounds, *message.media)]
+        # A document requires a text in its message (API_runtime_Message, `content`).
         silent = not any("text" in block for block in said + media)
         if silent and any("document" in block for block in media):
             said = [{"text": "See the document."}]
@@ -401,13 +384,11 @@ def _spec(name: str, description: str, parameters: Any) -> dict[str, Any]:
 
 
 def _tool_config(messages: list[Any], tools: Sequence[ToolDefinition]) -> dict[str, Any]:
-    """Return the tool definitions; if there are none, placeholders for tools in the messages.
-
-    Without definitions, calls and results are rejected, even if no tool is offered any more:
-    https://github.com/strands-agents/harness-sdk/issues/998
-    """
+    """Return the tool definitions; if there are none, placeholders for tools in the messages."""
     if tools:
         return {"tools": encode_tools(tools)}
+    # Without definitions, calls and results are rejected, even if no tool is offered any more:
+    # https://github.com/strands-agents/harness-sdk/issues/998
     nothing = {"type": "object", "properties": {}}
     names = _tool_names(messages)
     return {"tools": [_spec(name, _GONE, nothing) for name in names]} if names else {}

@@ -23,14 +23,16 @@ __all__ = [
     "wants_results_first",
 ]
 
+# Llama 4: https://github.com/strands-agents/harness-sdk/issues/1223. Mistral Large: the integration
+# tests of https://github.com/langchain-ai/langchain-aws expect a rejection. Recorded: Claude 4.5
+# accepts both, Nova 2 text next to results, Nova Micro and Kimi K2 text next to calls. The Decider
+# recognizes others by their error (https://github.com/langchain-ai/langchain-aws/issues/141,
+# https://github.com/BerriAI/litellm/issues/6053, https://github.com/microsoft/autogen/issues/6480).
 _TWO_KINDS_REFUSED = ("meta.llama", "mistral.")
-"""Llama 4: https://github.com/strands-agents/harness-sdk/issues/1223. Mistral Large: the
-integration tests of https://github.com/langchain-ai/langchain-aws expect a rejection. Claude 4.5
-accepts both, Nova 2 text next to results, Nova Micro and Kimi K2 text next to calls (all recorded).
-Other models that reject it are recognized by their error
-(https://github.com/langchain-ai/langchain-aws/issues/141,
-https://github.com/BerriAI/litellm/issues/6053, https://github.com/microsoft/autogen/issues/6480)."""
 
+# https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolResultContentBlock.html
+# (2026-11): only Claude and Nova; Llama, too, accepts documents (recorded). The ARN of a profile does
+# not name its family.
 _IMAGES_IN_RESULTS = ("anthropic.", "amazon.nova", ":application-inference-profile/")
 _SEE_BELOW = {"text": "(See the image after the results.)"}
 
@@ -39,14 +41,14 @@ _TALK = {
     *("guardContent", "citationsContent", "searchResult"),
 }
 
+# The short turn that splits a turn of a role, since roles have to alternate.
 _BETWEEN = {
     "user": {"role": "assistant", "content": [{"text": "(The results have arrived.)"}]},
     "assistant": {"role": "user", "content": [{"text": "(Go on.)"}]},
 }
-"""The short turn that splits a turn of a role, since roles have to alternate."""
 
+# Claude since 3.5 Haiku. 3.5 Sonnet has a cache only for participants of a preview.
 _CLAUDE = re.compile(r"anthropic\.claude-(?!v\d|instant|3-(?:opus|sonnet|haiku)|3-5-sonnet)")
-"""Claude since 3.5 Haiku. 3.5 Sonnet has a cache only for participants of a preview."""
 _NOVA = re.compile(r"amazon\.nova-(?:micro|lite|pro|premier|2-lite)-")
 _MARK = {"cachePoint": {"type": "default"}}
 _MARKED_MESSAGES = 2
@@ -64,9 +66,6 @@ def refuses_two_kinds(model: str) -> bool:
 def shows_images_in_results(model: str) -> bool:
     """Return whether a family accepts images in a result; True if the id does not name a family.
 
-    https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolResultContentBlock.html
-    (2026-11): only Claude and Nova. Documents are accepted from others, too (recorded from Llama).
-
     >>> shows_images_in_results("us.amazon.nova-lite-v1:0"), shows_images_in_results("meta.llama4")
     (True, False)
     """
@@ -76,11 +75,10 @@ def shows_images_in_results(model: str) -> bool:
 def wants_results_first(model: str) -> bool:
     """Return whether a family, such as Claude, expects results at the start of their message.
 
-    https://github.com/nulib/dc-api-v2/pull/296 quotes the error.
-
     >>> wants_results_first("us.anthropic.claude-sonnet-4-5-20250929-v1:0")
     True
     """
+    # https://github.com/nulib/dc-api-v2/pull/296 quotes the error.
     return "anthropic." in model
 
 
@@ -154,7 +152,6 @@ def _results_first(message: Any) -> Any:
 
 
 def _is_tool_block(block: Any) -> bool:
-    """Return whether a block is a call or a result."""
     return isinstance(at(block, "toolUse"), dict) or isinstance(at(block, "toolResult"), dict)
 
 
@@ -188,7 +185,7 @@ def mark_for_cache(request: Mapping[str, Any], model: str, *, summaries: int = 0
         return dict(request)
     marked = {**request, "messages": _mark_messages(items_at(request, "messages"))}
     if system := items_at(request, "system"):
-        # At least 1: a mark needs something before it.
+        # At least 1: a mark stands behind what is cached, so something has to be there.
         end = max(len(system) - summaries, 1)
         marked["system"] = [*system[:end], _MARK, *system[end:]]
     if _CLAUDE.search(model) and (tools := items_at(request, "toolConfig", "tools")):

@@ -30,8 +30,8 @@ _STATUS = {
     "validationException": 400,
 }
 
+# A field of random length, which hides the size of an event's content from the network.
 _PADDING = "p"
-"""A field of random length, which hides the size of an event's content."""
 
 
 @attrs.define
@@ -103,8 +103,8 @@ def _unpadded(body: dict[str, Any]) -> dict[str, Any]:
 class _Block:
     """One content block, as received so far."""
 
+    # Only calls, results and images are announced; the first delta begins any other block.
     _start: dict[str, Any] = attrs.field(factory=dict)
-    """`toolUse`, `toolResult` or `image`, as the block was announced."""
     _text: GrowingText = attrs.field(factory=GrowingText)
     _input: GrowingText | None = None
     """A call's arguments so far, which are JSON text."""
@@ -121,6 +121,7 @@ class _Block:
     def add(self, delta: Any) -> str:
         """Process a delta; return its text."""
         if isinstance(at(delta, "toolUse"), dict):
+            # An empty piece, too, says that the block is a call; its start may be missing.
             self._input = self._input or GrowingText()
             self._input.add(text_at(delta, "toolUse", "input"))
         for name, piece in _dict(at(delta, "reasoningContent")).items():
@@ -170,7 +171,7 @@ def _dict(data: Any) -> dict[str, Any]:
 
 
 def _parsed(text: str) -> Any:
-    """Parse arguments; keep the model's text if it is no JSON object or too deeply nested."""
+    # The model's own text is kept if it is no JSON object: the next request wraps it in one.
     found = parse_object(text)
     return text if found is None or is_deep(found) else found
 
@@ -187,6 +188,7 @@ def _merged(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _reasoning(pieces: dict[str, list[str]]) -> dict[str, Any]:
+    # Encrypted thinking, which comes in pieces of base64 and has neither.
     if "text" not in pieces and "signature" not in pieces:
         return {name: _joined_base64(found) for name, found in pieces.items()}
     joined = {name: "".join(found) for name, found in pieces.items()}
@@ -195,7 +197,7 @@ def _reasoning(pieces: dict[str, list[str]]) -> dict[str, Any]:
 
 
 def _joined_base64(pieces: list[str]) -> str:
-    """Join base64 texts that were encoded piece by piece."""
+    # Encoded piece by piece, so each may end with padding, which is invalid in the middle.
     decoded = [from_base64(piece) for piece in pieces]
     if None in decoded:
         return "".join(pieces)
