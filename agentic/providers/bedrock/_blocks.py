@@ -219,8 +219,8 @@ def _source(found: dict[str, Any]) -> tuple[bytes, str]:
 class DocumentNames:
     """Generates document names that a request does not use yet."""
 
-    # Duplicates are rejected (https://github.com/maximhq/bifrost/issues/7003). The names are neutral,
-    # since the model reads them.
+    # Duplicates are rejected: https://github.com/maximhq/bifrost/issues/7003. The names are
+    # neutral, since the model reads them.
     _last: int = 0
 
     @classmethod

@@ -31,8 +31,8 @@ __all__ = [
 _TWO_KINDS_REFUSED = ("meta.llama", "mistral.")
 
 # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolResultContentBlock.html
-# (2026-11): only Claude and Nova; Llama, too, accepts documents (recorded). The ARN of a profile does
-# not name its family.
+# (2026-11): only Claude and Nova; Llama, too, accepts documents (recorded). The ARN of a profile
+# does not name its family.
 _IMAGES_IN_RESULTS = ("anthropic.", "amazon.nova", ":application-inference-profile/")
 _SEE_BELOW = {"text": "(See the image after the results.)"}
 
