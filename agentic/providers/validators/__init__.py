@@ -7,6 +7,83 @@ rules that the validator knows. Sizes, API keys and model names are not checked.
 these modules: an adapter's `validate` imports its module on the first call.
 """
 
-from agentic.providers.validators._violation import Step, Violation, find_unpaired
+from collections import Counter
+from collections.abc import Iterable
+
+import attrs
 
 __all__ = ["Step", "Violation", "find_unpaired"]
+
+
+@attrs.frozen
+class Violation:
+    """One rule that a request breaks."""
+
+    rule: str
+    """A machine-readable name for the rule.
+
+    - Pairs: `unanswered_call`, `orphaned_result`, `duplicate_id`.
+    - Position of a message: `first_message` (none, or not a user message), `alternation`, `order`,
+      `prefill` (a reply as the last message).
+    - Content of a message: `role` (unknown, or not allowed to have this content), `empty_content`,
+      `part` (of no type, or of two), `media`, `thinking`.
+    - Content of a call: `id`, `name`, `arguments`.
+    - Rest of the request: `tools` (the list as a whole; for a tool's name it is `name`),
+      `max_tokens`, `cache` (too many marks); `thinking` is also used for settings.
+    """
+    position: int | None
+    """The index in the request's list of messages, from 0; None if all of them are concerned."""
+    problem: str
+    """A sentence that says what is wrong and names the id or the role."""
+    source: str
+    """The address of the provider's page with the rule, or of a thread that quotes the error."""
+
+
+@attrs.frozen
+class Step:
+    """One place in a request where calls are made or answered."""
+
+    position: int
+    calls: tuple[str, ...] = ()
+    """The ids of the calls that the assistant makes here, in order."""
+    results: tuple[str, ...] = ()
+    """The ids of the calls that are answered here."""
+
+
+def find_unpaired(steps: Iterable[Step], source: str) -> list[Violation]:
+    """Return the calls that the very next step does not answer, and the results without a call.
+
+    Steps are the request's messages in order, each with its calls and results; consecutive messages
+    that count as one turn are one step. The rules are `orphaned_result`, `unanswered_call` and
+    `duplicate_id`. A call may have the same id as a call of an earlier step: sessions continue
+    after that, and the quoted errors concern a single message
+    (https://github.com/BerriAI/litellm/issues/20048,
+    https://github.com/anthropics/claude-code/issues/20901).
+
+    >>> [found.rule for found in find_unpaired([Step(0, calls=("a",)), Step(1)], "https://...")]
+    ['unanswered_call']
+    """
+    found: list[Violation] = []
+
+    def add(rule: str, step: Step, problem: str) -> None:
+        found.append(Violation(rule, step.position, problem, source))
+
+    asked = Step(-1)
+    # The empty step at the end leaves the calls of the last message unanswered.
+    for step in [*steps, Step(-1)]:
+        # Sets, because a turn may have thousands of calls.
+        calls, results, answered = set(asked.calls), set(step.results), set[str]()
+        for call in asked.calls:
+            if call not in results:
+                add("unanswered_call", asked, f"the call {call!r} is not answered right after it")
+        for result in step.results:
+            if result not in calls:
+                add("orphaned_result", step, f"the result of {result!r} follows no call of that id")
+            elif result in answered:
+                add("duplicate_id", step, f"the call {result!r} is answered twice")
+            answered.add(result)
+        for call, times in Counter(step.calls).items():
+            if times > 1:
+                add("duplicate_id", step, f"the id {call!r} is used by two calls")
+        asked = step
+    return found

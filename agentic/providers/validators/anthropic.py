@@ -16,7 +16,7 @@ import attrs
 from agentic.providers.anthropic._decoding import blocks_of
 from agentic.providers.anthropic._encoding import TOOL_NAMES, directive_only, follows_well
 from agentic.providers.kit import at, items_at, plain, text_at
-from agentic.providers.validators._violation import Step, Violation, find_unpaired
+from agentic.providers.validators import Step, Violation, find_unpaired
 
 __all__: list[str] = []  # `validate` is listed by the adapter, which loads this module
 

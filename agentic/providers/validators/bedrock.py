@@ -18,7 +18,7 @@ from agentic.providers.bedrock._families import (
     wants_results_first,
 )
 from agentic.providers.kit import at, items_at, text_at
-from agentic.providers.validators._violation import Step, Violation, find_unpaired
+from agentic.providers.validators import Step, Violation, find_unpaired
 
 __all__: list[str] = []  # `validate` is listed by the adapter, which loads this module
 

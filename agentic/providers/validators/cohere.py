@@ -5,7 +5,7 @@ from typing import Any
 
 from agentic.providers.cohere._messages import TOOL_NAMES
 from agentic.providers.kit import at, items_at, parse_object, plain, text_at
-from agentic.providers.validators._violation import Step, Violation, find_unpaired
+from agentic.providers.validators import Step, Violation, find_unpaired
 
 __all__: list[str] = []  # `validate` is listed by the adapter, which loads this module
 

@@ -22,7 +22,7 @@ from agentic.providers.gemini._fields import (
     text_of,
 )
 from agentic.providers.kit import plain
-from agentic.providers.validators._violation import Violation
+from agentic.providers.validators import Violation
 
 __all__: list[str] = []  # `validate` is listed by the adapter, which loads this module
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agentic.providers.kit import at, items_at, plain, text_at
-from agentic.providers.validators._violation import Step, Violation, find_unpaired
+from agentic.providers.validators import Step, Violation, find_unpaired
 
 __all__: list[str] = []  # `validate` is listed by the adapter, which loads this module
 

@@ -14,7 +14,7 @@ from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.openai_chat._decoding import custom_of
 from agentic.providers.openai_chat._encoding import MAX_ID_CHARS as _MAX_ID_CHARS
 from agentic.providers.openai_chat._encoding import TOOL_NAMES
-from agentic.providers.validators._violation import Step, Violation, find_unpaired
+from agentic.providers.validators import Step, Violation, find_unpaired
 
 __all__: list[str] = []  # `validate` is listed by the adapter, which loads this module
 

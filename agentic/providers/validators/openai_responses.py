@@ -27,7 +27,7 @@ from agentic.providers.openai_responses._items import (
     tool_call,
     type_of,
 )
-from agentic.providers.validators._violation import Violation
+from agentic.providers.validators import Violation
 
 __all__: list[str] = []  # `validate` is listed by the adapter, which loads this module
 
