@@ -7,8 +7,8 @@ rules that the validator knows. Sizes, API keys and model names are not checked.
 these modules: an adapter's `validate` imports its module on the first call.
 """
 
-from collections import Counter
-from collections.abc import Iterable
+import collections
+import collections.abc
 
 import attrs
 
@@ -50,7 +50,7 @@ class Step:
     """The ids of the calls that are answered here."""
 
 
-def find_unpaired(steps: Iterable[Step], source: str) -> list[Violation]:
+def find_unpaired(steps: collections.abc.Iterable[Step], source: str) -> list[Violation]:
     """Return the calls that the very next step does not answer, and the results without a call.
 
     Steps are the request's messages in order, each with its calls and results; consecutive messages
@@ -82,7 +82,7 @@ def find_unpaired(steps: Iterable[Step], source: str) -> list[Violation]:
             elif result in answered:
                 add("duplicate_id", step, f"the call {result!r} is answered twice")
             answered.add(result)
-        for call, times in Counter(step.calls).items():
+        for call, times in collections.Counter(step.calls).items():
             if times > 1:
                 add("duplicate_id", step, f"the id {call!r} is used by two calls")
         asked = step
