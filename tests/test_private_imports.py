@@ -49,7 +49,6 @@ PRIVATE = {
     "agentic.history.sqlite._database": FAULTS,
     "agentic.history.sqlite._rows": COST,
     "agentic.limits._catalog": DATA,
-    "agentic.limits._lookup": "any set of names, not those of the catalog",
     "agentic.loop._calls": FAULTS,
     "agentic.loop._conversation": FAULTS,
     "agentic.loop._limits": FAULTS,

@@ -6,18 +6,8 @@ Start with `lookup` and `ModelLimits`.
 as well.
 """
 
-import typing
-
-from agentic import _lazy
-from agentic.limits._catalog import ModelLimits, Provider
-from agentic.limits._lookup import lookup
-
-if typing.TYPE_CHECKING:
-    from agentic.limits._lookup import CONTEXT_LIMITS as CONTEXT_LIMITS
-    from agentic.limits._lookup import get_context_limit as get_context_limit
+from agentic.limits._catalog import CONTEXT_LIMITS as CONTEXT_LIMITS
+from agentic.limits._catalog import ModelLimits, Provider, lookup
+from agentic.limits._catalog import get_context_limit as get_context_limit
 
 __all__ = ["ModelLimits", "Provider", "lookup"]
-
-__getattr__, __dir__ = _lazy.load_lazily(
-    __name__, {"CONTEXT_LIMITS": "._lookup", "get_context_limit": "._lookup"}
-)

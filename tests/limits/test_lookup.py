@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from agentic.errors import ConfigError
 from agentic.limits import CONTEXT_LIMITS, ModelLimits, get_context_limit, lookup
-from agentic.limits._catalog import SOURCES
-from agentic.limits._lookup import _longest_name
+from agentic.limits._catalog import SOURCES, _longest_name
 
 CATALOG = {name: limits for source in SOURCES for name, limits in source.models.items()}
 NAMES = st.sampled_from(sorted(CATALOG))
