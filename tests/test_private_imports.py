@@ -63,9 +63,9 @@ PRIVATE = {
     "agentic.replay._steps": BARE,
     "agentic.session._grep": "a search that is stopped in the middle",
     "agentic.session._search": "places that a tool's answer names in words only",
+    "agentic.tokens._count": COST,
     "agentic.tokens._estimate": "the features that the estimate was fitted on",
     "agentic.tokens._exact": COST,
-    "agentic.tokens._token_cache": COST,
     "agentic.truncate._buffers": COST,
 }
 

@@ -10,23 +10,23 @@ import typing
 from agentic import _lazy
 from agentic.tokens._context_meter import ContextMeter
 from agentic.tokens._count import CharCounter, Counter, count_message_tokens, count_tokens
+from agentic.tokens._count import HeuristicTokenCounter as HeuristicTokenCounter
+from agentic.tokens._count import MessageSizes as MessageSizes
+from agentic.tokens._count import TokenCache as TokenCache
+from agentic.tokens._count import approx_token_counter as approx_token_counter
 from agentic.tokens._count import describe_largest as describe_largest
-from agentic.tokens._token_cache import MessageSizes as MessageSizes
-from agentic.tokens._token_cache import TokenCache as TokenCache
 
 if typing.TYPE_CHECKING:
-    from agentic.tokens._count import HeuristicTokenCounter as HeuristicTokenCounter
-    from agentic.tokens._count import approx_token_counter as approx_token_counter
-    from agentic.tokens._entry_points import TokenCounter as TokenCounter
-    from agentic.tokens._entry_points import count_messages_tokens as count_messages_tokens
-    from agentic.tokens._entry_points import count_text as count_text
-    from agentic.tokens._entry_points import estimate_tokens as estimate_tokens
     from agentic.tokens._estimate import EstimateCounter
     from agentic.tokens._exact import QuicktokCounter as QuicktokCounter
     from agentic.tokens._exact import TiktokenCounter as TiktokenCounter
     from agentic.tokens._exact import TokenizersCounter
     from agentic.tokens._models import MODEL_ENCODINGS as MODEL_ENCODINGS
     from agentic.tokens._models import ModelCounter as ModelCounter
+    from agentic.tokens._models import TokenCounter as TokenCounter
+    from agentic.tokens._models import count_messages_tokens as count_messages_tokens
+    from agentic.tokens._models import count_text as count_text
+    from agentic.tokens._models import estimate_tokens as estimate_tokens
     from agentic.tokens._models import for_model
     from agentic.tokens._models import get_encoding as get_encoding
 
@@ -44,12 +44,10 @@ __all__ = [
 __getattr__, __dir__ = _lazy.load_lazily(
     __name__,
     {
-        "HeuristicTokenCounter": "._count",
-        "approx_token_counter": "._count",
-        "TokenCounter": "._entry_points",
-        "count_messages_tokens": "._entry_points",
-        "count_text": "._entry_points",
-        "estimate_tokens": "._entry_points",
+        "TokenCounter": "._models",
+        "count_messages_tokens": "._models",
+        "count_text": "._models",
+        "estimate_tokens": "._models",
         "MODEL_ENCODINGS": "._models",
         "get_encoding": "._models",
         "EstimateCounter": "._estimate",

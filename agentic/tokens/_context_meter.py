@@ -18,8 +18,7 @@ from typing import Any
 import attrs
 
 from agentic.messages import Message, continues
-from agentic.tokens._count import Counter
-from agentic.tokens._token_cache import TokenCache
+from agentic.tokens._count import Counter, TokenCache
 from agentic.usage import Usage
 
 __all__ = ["ContextMeter"]

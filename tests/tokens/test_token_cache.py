@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from agentic.messages import Message, from_plain, to_plain
 from agentic.testing import conversations
 from agentic.tokens import CharCounter, TokenCache, count_tokens
-from agentic.tokens._token_cache import _MEMO_ENTRIES, _memos
+from agentic.tokens._count import _MEMO_ENTRIES, _memos
 
 
 @attrs.define(eq=False)

@@ -25,8 +25,7 @@ from agentic.providers.openai_chat._encoding import (
     is_call_id,
     sendable_payload,
 )
-from agentic.tokens import approx_token_counter
-from agentic.tokens._token_cache import TokenCache
+from agentic.tokens import TokenCache, approx_token_counter
 from agentic.tools import ToolDefinition
 
 __all__ = ["GrowingRequests", "encode_request"]
