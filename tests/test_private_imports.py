@@ -54,7 +54,7 @@ PRIVATE = {
     "agentic.loop._limits": FAULTS,
     "agentic.loop._turn_results": FAULTS,
     "agentic.messages._decoding": "what an adapter asks of messages is asked of all five at once",
-    "agentic.providers._failure": "errors of no SDK in particular",
+    "agentic.providers._model": "errors of no SDK in particular",
     "agentic.providers.overflow._error_text": DATA,
     "agentic.providers.overflow._wordings": DATA,
     "agentic.replay._judge": BARE,

@@ -2,9 +2,10 @@
 
 Start with `connect`, or with one adapter, such as `anthropic` or `openai_chat`.
 
-Each adapter is a package with the same parts. `_decoding` and `_encoding` (or `_messages`, if both
-are short), `_replies` and `_streaming` are pure and need no SDK. `_decider` has a `Decider` that
-calls a client of the official SDK, which the caller passes in. Adapters are imported on first use.
+Each adapter is a package with the same parts. `_decoding` and `_encoding`, `_replies` and
+`_streaming` are pure and need no SDK; short ones share a file (`_messages`, `_replies`). `_decider`
+has a `Decider` that calls a client of the official SDK, which the caller passes in. Adapters are
+imported on first use.
 `kit` is for authors of other adapters; `validators` checks whether a provider would reject the
 structure of a request.
 """

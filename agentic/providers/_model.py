@@ -1,20 +1,49 @@
-"""What the deciders and the streams of all adapters share, whatever the provider's API."""
+"""What the adapters share about one model: its name and limits, and the errors of its provider.
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+The exceptions of an SDK and the errors in a provider's replies become errors that a decider's
+caller can handle.
+"""
+
+import difflib
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 import attrs
 
-from agentic.errors import ContextOverflow, IncompleteReply, RequestFailed
+from agentic._lazy import asyncio
+from agentic.errors import ContextOverflow, IncompleteReply, ProviderError, RequestFailed
 from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
-from agentic.providers._failure import known_window, provider_errors
-from agentic.providers.kit import NameRule
+from agentic.providers.kit import NameRule, at, plain
 from agentic.providers.kit._json import GrowingText
-from agentic.providers.overflow import read_silent_overflow
+from agentic.providers.overflow import read_overflow, read_silent_overflow
+from agentic.providers.overflow._error_text import status_of
 
-__all__ = ["ModelDecider", "ModelStream"]
+__all__ = ["ModelDecider", "ModelStream", "counted_tokens", "provider_errors", "reported_error"]
+
+_SDKS = {"openai", "anthropic", "google", "boto3", "botocore", "cohere"}
+_TRANSPORTS = {"httpx", "httpx2", "httpcore", "httpcore2", "aiohttp", "urllib3", "requests"}
+"""Packages whose exceptions concern the provider or the connection to it. Exceptions from elsewhere
+are mistakes in the call and are not translated."""
+# OpenAI's and Anthropic's SDKs hand these on, if a body was cut or is a gateway's error page.
+_UNREADABLE = (json.JSONDecodeError, UnicodeDecodeError)
+_BAD_REQUEST, _NOT_FOUND = 400, 404
+_UNKNOWN_MODEL = re.compile(
+    r"model_not_found|model\b.{0,200}\bnot exist|not a valid model|invalid model", re.IGNORECASE
+)
+"""How servers say with status 400 that they do not have the model (2026-11): OpenAI's Responses API
+(the cassettes of https://github.com/open-telemetry/opentelemetry-python-contrib), DeepSeek
+(https://github.com/langbot-app/LangBot/issues/1643), OpenRouter
+(https://github.com/OpenRouterTeam/openrouter-examples/issues/74) and Mistral
+(https://github.com/tmc/langchaingo/issues/1233)."""
+_LISTED = 20
+"""The most models that an error names."""
+_LISTING_SECONDS = 5.0
+"""How long an error may be delayed by asking for the models that exist."""
 
 
 class ModelDecider:
@@ -81,10 +110,16 @@ class ModelDecider:
         decision = self._tool_names.restore(self._decode(response), request.tools)
         return attrs.evolve(decision, request_model=self.model)
 
+    @property
+    def _window(self) -> int | None:
+        """The model's context window in tokens; None if it is only an assumption."""
+        limits = self.limits()
+        return limits.context_window if limits.known else None
+
     def _errors(self, received: Callable[[], str] = str) -> AbstractAsyncContextManager[None]:
         """Translate the exceptions of a block; `received` returns what a stream has delivered."""
-        window, list_models = known_window(self.limits()), getattr(self, "list_models", None)
-        return provider_errors(self._provider, self.model, window, received, list_models)
+        list_models = getattr(self, "list_models", None)
+        return provider_errors(self._provider, self.model, self._window, received, list_models)
 
     def _without(self, part: str, body: Any) -> RequestFailed:
         """Return the error for an answer that is no reply, such as the login page of a proxy."""
@@ -96,7 +131,7 @@ class ModelDecider:
         `estimate` returns the size of the request in tokens. It is only asked if the window is
         known, since counting a long conversation takes time.
         """
-        window = known_window(self.limits())
+        window = self._window
         if window is None or decision.usage is None:
             return
         overflow = read_silent_overflow(
@@ -148,3 +183,159 @@ class ModelStream:
     def _built(self) -> dict[str, Any] | None:
         """Return the response; None if it is not complete."""
         raise NotImplementedError
+
+
+@asynccontextmanager
+async def provider_errors(
+    provider: str,
+    model: str,
+    window: int | None,
+    received: Callable[[], str] = str,
+    list_models: Callable[[], Awaitable[Sequence[str]]] | None = None,
+) -> AsyncIterator[None]:
+    """Translate exceptions that an SDK raises inside the block into a `ProviderError`.
+
+    `window` is the model's context window in tokens, if the caller knows it. `received` returns the
+    text that a stream has delivered so far. `list_models` is asked what exists if the provider does
+    not know the model.
+
+    Raises:
+        ContextOverflow: the request does not fit the model's window.
+        IncompleteReply: the connection was lost in the middle of a reply.
+        RequestFailed: the provider refused the request for another reason, or did not answer.
+    """
+    try:
+        yield
+    # Not BaseException: a cancellation is not a failure of the provider.
+    except Exception as error:
+        failure: Exception = error
+        # Reported inside a stream or a body, where the window is not known.
+        if isinstance(error, ContextOverflow):
+            error.window = error.window or _exceeded(window, error.sent)
+        if _speaks_of_the_provider(error):
+            failure = _translated(error, provider, model, window, received())
+        failure = await _with_models(failure, model, list_models)
+        # `raise failure from error` would make the exception its own cause.
+        if failure is error:
+            raise
+        raise failure from error
+
+
+def reported_error(
+    said: Any,
+    provider: str,
+    model: str,
+    status: int | None,
+    problem: str,
+    *,
+    window: int | None = None,
+) -> ProviderError:
+    """Return the error that a provider reports, in an exception or in a response with status 200.
+
+    An overflow is recognized from `said`; `status` and `problem` describe any other error.
+
+    >>> print(reported_error({"error": "no"}, "acme", "m-1", 502, "upstream is gone"))
+    acme did not serve the request (HTTP 502): upstream is gone
+    """
+    overflow = read_overflow(said)
+    if overflow is not None:
+        window = overflow.window or _exceeded(window, overflow.sent)
+        return ContextOverflow(model, overflow.sent, window)
+    return RequestFailed(provider, status, problem)
+
+
+def counted_tokens(answer: Any, field: str, provider: str) -> int:
+    """Return the count in a response to a token-counting request.
+
+    >>> counted_tokens({"input_tokens": 7}, "input_tokens", "acme")
+    7
+
+    Raises:
+        RequestFailed: there is no count in it, as when the server does not support counting.
+    """
+    found = at(plain(answer), field)
+    # A missing count is not 0: a context that counts as empty would never be compacted.
+    if isinstance(found, bool) or not isinstance(found, int):
+        raise RequestFailed(provider, None, "the reply has no token count")
+    return found
+
+
+def _exceeded(window: int | None, sent: int | None) -> int | None:
+    """Return the model's window if the request exceeded it, so that it is the one that counts."""
+    # A server may be started with less (vLLM's max-model-len) and name only what was sent.
+    return None if window is not None and sent is not None and sent <= window else window
+
+
+def _speaks_of_the_provider(error: Exception) -> bool:
+    # Translated already, as the errors that a stream reports in its events are.
+    if isinstance(error, ProviderError):
+        return False
+    origins = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
+    if origins & (_SDKS | _TRANSPORTS) or isinstance(error, _UNREADABLE):
+        return True
+    # An OSError with a file name is a local problem, not one of the connection to the provider.
+    return isinstance(error, OSError) and error.filename is None
+
+
+def _translated(
+    error: Exception, provider: str, model: str, window: int | None, received: str
+) -> ProviderError:
+    status = status_of(error)
+    # An answer with a status is a refusal, whatever came before it.
+    if received and status is None and read_overflow(error) is None:
+        return IncompleteReply(received)
+    problem = _text_of(error)
+    if isinstance(error, _UNREADABLE):
+        problem = f"the answer cannot be read: {problem}"
+    if status is None and (address := _address(error)):
+        problem = f"{problem.rstrip('.')} at {address}"
+    return reported_error(error, provider, model, status, problem, window=window)
+
+
+def _text_of(error: Exception) -> str:
+    # The text of Cohere's errors begins with all headers of the response.
+    body = vars(error).get("body") if "headers" in vars(error) else None
+    if body:
+        return str(at(body, "message") or body)
+    # The text of httpx's timeouts is empty.
+    return str(error) or repr(error)
+
+
+def _address(error: BaseException | None) -> str:
+    """Return the address that was asked, without credentials; "" if the exception has none."""
+    seen: set[int] = set()
+    # Exceptions may be each other's causes.
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        # httpx raises if its property is read before it is set.
+        request = vars(error).get("_request") or vars(error).get("request")
+        parts = urlsplit(str(getattr(request, "url", "")))
+        if parts.hostname:
+            return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        error = error.__cause__ or error.__context__
+    return ""
+
+
+async def _with_models(
+    error: Exception, model: str, list_models: Callable[[], Awaitable[Sequence[str]]] | None
+) -> Exception:
+    """Return the error, with the models that exist if it says that this one does not."""
+    if list_models is None or not isinstance(error, RequestFailed):
+        return error
+    # Other refusals with 400 are about a request to a model that may exist under an alias, which
+    # lists leave out.
+    is_unknown = error.status == _BAD_REQUEST and _UNKNOWN_MODEL.search(error.problem)
+    if not is_unknown and error.status != _NOT_FOUND:
+        return error
+    try:
+        names = await asyncio.wait_for(list_models(), _LISTING_SECONDS)
+    except Exception:  # noqa: BLE001  a server need not list its models
+        return error
+    # A model that is listed exists, so the 404 is about something else.
+    if not names or model in names:
+        return error
+    near = difflib.get_close_matches(model, names, 1)
+    hint = f" (did you mean {near[0]!r}?)" if near else ""
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    listed = ", ".join(sorted(names)[:_LISTED])
+    return attrs.evolve(error, problem=f"{error.problem}{hint}; there are {listed}{more}")

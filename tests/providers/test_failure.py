@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from google.genai import errors as google_errors
 
 from agentic.errors import ContextOverflow, IncompleteReply, ProviderError, RequestFailed
-from agentic.providers._failure import counted_tokens, provider_errors
+from agentic.providers._model import counted_tokens, provider_errors
 
 REQUEST = httpx2.Request("POST", "http://127.0.0.1/v1")
 TOO_LONG = {"error": {"message": "prompt is too long: 12 tokens > 8 maximum"}}

@@ -11,8 +11,7 @@ import attrs
 from agentic.limits import ModelLimits
 from agentic.loop import Decision, Input
 from agentic.messages import leading_system_count
-from agentic.providers._failure import counted_tokens
-from agentic.providers._model import ModelDecider
+from agentic.providers._model import ModelDecider, counted_tokens
 from agentic.providers.anthropic._decoding import NAME, blocks_of
 from agentic.providers.anthropic._encoding import TOOL_NAMES, encode_request
 from agentic.providers.anthropic._replies import decode_response, reply_blocks, usage

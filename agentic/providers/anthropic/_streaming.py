@@ -9,8 +9,7 @@ from typing import Any
 import attrs
 
 from agentic.errors import ProviderError
-from agentic.providers._failure import reported_error
-from agentic.providers._model import ModelStream
+from agentic.providers._model import ModelStream, reported_error
 from agentic.providers.anthropic._decoding import INVALID_JSON, NAME
 from agentic.providers.anthropic._replies import usage
 from agentic.providers.kit import at, items_at, parse_object, plain, text_at

@@ -21,8 +21,7 @@ import attrs
 from agentic.limits import ModelLimits
 from agentic.loop import Input
 from agentic.messages import leading_system_count
-from agentic.providers._failure import counted_tokens
-from agentic.providers._model import ModelDecider
+from agentic.providers._model import ModelDecider, counted_tokens
 from agentic.providers.bedrock._blocks import for_boto3
 from agentic.providers.bedrock._decoding import NAME
 from agentic.providers.bedrock._encoding import TOOL_NAMES, encode_request

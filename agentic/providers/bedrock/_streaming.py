@@ -9,8 +9,7 @@ from typing import Any
 import attrs
 
 from agentic.errors import ProviderError
-from agentic.providers._failure import reported_error
-from agentic.providers._model import ModelStream
+from agentic.providers._model import ModelStream, reported_error
 from agentic.providers.bedrock._blocks import as_json
 from agentic.providers.bedrock._decoding import NAME
 from agentic.providers.kit import at, items_at, parse_object, text_at

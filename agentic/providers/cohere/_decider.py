@@ -8,8 +8,7 @@ import attrs
 
 from agentic.limits import ModelLimits
 from agentic.loop import Decision, Input
-from agentic.providers._failure import reported_error
-from agentic.providers._model import ModelDecider
+from agentic.providers._model import ModelDecider, reported_error
 from agentic.providers.cohere._messages import NAME, TOOL_NAMES, encode_request
 from agentic.providers.cohere._replies import StreamedResponse, decode_response
 from agentic.providers.kit import at, plain, text_at

@@ -18,8 +18,7 @@ import attrs
 from agentic.errors import IncompleteReply
 from agentic.loop import Decision
 from agentic.messages import Message, ProviderPayload
-from agentic.providers._failure import reported_error
-from agentic.providers._model import ModelStream
+from agentic.providers._model import ModelStream, reported_error
 from agentic.providers.cohere._messages import NAME, PLAN_END, decode_message
 from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.kit._json import GrowingText, call_with_object, has_object

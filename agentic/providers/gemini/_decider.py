@@ -14,8 +14,7 @@ import attrs
 
 from agentic.limits import ModelLimits
 from agentic.loop import Input
-from agentic.providers._failure import counted_tokens
-from agentic.providers._model import ModelDecider
+from agentic.providers._model import ModelDecider, counted_tokens
 from agentic.providers.gemini._decoding import NAME
 from agentic.providers.gemini._encoding import TOOL_NAMES, encode_request
 from agentic.providers.gemini._fields import field, list_of, parts_of

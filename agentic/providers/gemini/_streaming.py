@@ -18,8 +18,7 @@ from typing import Any
 import attrs
 
 from agentic.errors import ProviderError
-from agentic.providers._failure import reported_error
-from agentic.providers._model import ModelStream
+from agentic.providers._model import ModelStream, reported_error
 from agentic.providers.gemini._decoding import NAME
 from agentic.providers.gemini._fields import (
     field,

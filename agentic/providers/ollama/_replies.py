@@ -12,8 +12,7 @@ import attrs
 
 from agentic.errors import IncompleteReply, ProviderError
 from agentic.loop import Decision
-from agentic.providers._failure import reported_error
-from agentic.providers._model import ModelStream
+from agentic.providers._model import ModelStream, reported_error
 from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.kit._json import GrowingText, join_pieces
 from agentic.providers.ollama._messages import NAME, decode_reply

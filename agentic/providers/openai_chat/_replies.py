@@ -12,7 +12,7 @@ from typing import Any
 from agentic.errors import ProviderError
 from agentic.loop import Decision
 from agentic.messages import Message, ProviderPayload
-from agentic.providers._failure import reported_error
+from agentic.providers._model import reported_error
 from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.kit._json import count_at, has_object
 from agentic.providers.openai_chat._decoding import NAME, decode_message

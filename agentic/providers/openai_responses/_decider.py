@@ -7,8 +7,7 @@ import attrs
 
 from agentic.limits import ModelLimits
 from agentic.loop import Decision, Input
-from agentic.providers._failure import counted_tokens
-from agentic.providers._model import ModelDecider
+from agentic.providers._model import ModelDecider, counted_tokens
 from agentic.providers.kit import at, items_at, plain
 from agentic.providers.openai_responses._decoding import NAME
 from agentic.providers.openai_responses._encoding import TOOL_NAMES, encode_request

@@ -12,8 +12,7 @@ from typing import Any
 
 import attrs
 
-from agentic.providers._failure import reported_error
-from agentic.providers._model import ModelStream
+from agentic.providers._model import ModelStream, reported_error
 from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.kit._json import GrowingText, join_pieces
 from agentic.providers.openai_responses._decoding import NAME
