@@ -21,18 +21,17 @@ Version 1 of the API, with `chat_history`, is a different format and not support
 import typing
 
 from agentic import _lazy
-from agentic.providers.cohere._decider import Decider
+from agentic.providers.cohere._decider import STOP_WORDS as STOP_WORDS
+from agentic.providers.cohere._decider import Decider, decode_response
+from agentic.providers.cohere._decider import StreamedResponse as StreamedResponse
+from agentic.providers.cohere._decider import stop_reason as stop_reason
+from agentic.providers.cohere._decider import usage as usage
 from agentic.providers.cohere._messages import NAME as NAME
 from agentic.providers.cohere._messages import IncrementalDecoder as IncrementalDecoder
 from agentic.providers.cohere._messages import decode as decode
 from agentic.providers.cohere._messages import decode_request, encode_request
 from agentic.providers.cohere._messages import encode as encode
 from agentic.providers.cohere._messages import encode_tools as encode_tools
-from agentic.providers.cohere._replies import STOP_WORDS as STOP_WORDS
-from agentic.providers.cohere._replies import StreamedResponse as StreamedResponse
-from agentic.providers.cohere._replies import decode_response
-from agentic.providers.cohere._replies import stop_reason as stop_reason
-from agentic.providers.cohere._replies import usage as usage
 from agentic.providers.overflow import is_context_overflow as is_context_overflow
 
 if typing.TYPE_CHECKING:

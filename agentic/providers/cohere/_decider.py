@@ -1,22 +1,64 @@
-"""A decider that calls a model through Cohere's Chat API."""
+"""A decider that calls a model through Cohere's Chat API, and the replies that it reads.
 
+`usage.tokens` counts everything that the model read and wrote, including the prompt that Cohere
+adds around tools; `billed_units` is what is paid for, and less. `cached_tokens` is part of the
+input: https://docs.cohere.com/reference/chat (2026-11). Reasoning is not counted separately.
+
+The events of a stream: https://docs.cohere.com/v2/docs/streaming and
+https://docs.cohere.com/docs/tool-use-streaming (2026-11). They are message-start; content-start,
+-delta and -end; tool-plan-delta; tool-call-start, -delta and -end; citation-start and -end;
+message-end, with the finish reason, the usage and perhaps an error.
+"""
+
+from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from agentic.errors import IncompleteReply
 from agentic.limits import ModelLimits
 from agentic.loop import Decision, Input
-from agentic.providers._model import ModelDecider, reported_error
-from agentic.providers.cohere._messages import NAME, TOOL_NAMES, encode_request
-from agentic.providers.cohere._replies import StreamedResponse, decode_response
-from agentic.providers.kit import at, plain, text_at
+from agentic.messages import Message, ProviderPayload
+from agentic.providers._model import ModelDecider, ModelStream, reported_error
+from agentic.providers.cohere._messages import (
+    NAME,
+    PLAN_END,
+    TOOL_NAMES,
+    decode_message,
+    encode_request,
+)
+from agentic.providers.kit import at, items_at, plain, text_at
+from agentic.providers.kit._json import GrowingText, call_with_object, has_object
+from agentic.usage import StopReason, StopWords, Usage, normalize
 
 if TYPE_CHECKING:
     from cohere import AsyncClientV2
 
-__all__ = ["Decider"]
+__all__ = [
+    "STOP_WORDS",
+    "Decider",
+    "StreamedResponse",
+    "decode_response",
+    "stop_reason",
+    "usage",
+]
+
+STOP_WORDS = StopWords(
+    NAME,
+    {
+        "COMPLETE": StopReason.STOP,
+        "STOP_SEQUENCE": StopReason.STOP,
+        "TOOL_CALL": StopReason.TOOL,
+        "MAX_TOKENS": StopReason.MAX_TOKENS,
+        "ERROR": StopReason.ERROR,
+        "TIMEOUT": StopReason.ERROR,
+    },
+)
+"""https://docs.cohere.com/reference/chat (2026-11)."""
+_PIECES = ("text", "thinking")
+"""The texts of a part that arrive in pieces."""
 
 
 @attrs.frozen
@@ -91,3 +133,191 @@ class Decider(ModelDecider):
     def _decision(self, body: Any, request: Input) -> Decision:
         decision = TOOL_NAMES.restore(decode_response(body), request.tools)
         return attrs.evolve(decision, request_model=self.model)
+
+
+def decode_response(response: Any, /) -> Decision:
+    """Read a reply.
+
+    >>> message = {"role": "assistant", "content": [{"type": "text", "text": "Done."}]}
+    >>> decode_response({"message": message, "finish_reason": "COMPLETE"}).reply
+    'Done.'
+    """
+    body = plain(response)
+    message = _message(body)
+    return Decision(
+        message.content,
+        message.tool_calls,
+        usage(body) if isinstance(at(body, "usage"), dict) else None,
+        _reason(body, message),
+        message.native,
+        stop_word=text_at(body, "finish_reason"),
+        reasoning=message.reasoning,
+        provider=NAME,
+        response_id=text_at(body, "id"),
+    )
+
+
+def stop_reason(response: Any, /) -> StopReason:
+    """Return why a reply ended.
+
+    >>> stop_reason({"finish_reason": "MAX_TOKENS"})
+    <StopReason.MAX_TOKENS: 'max_tokens'>
+    """
+    body = plain(response)
+    return _reason(body, _message(body))
+
+
+def usage(response: Any, /) -> Usage:
+    """Return a reply's token usage; counts that the server does not report are 0.
+
+    >>> tokens = {"input_tokens": 1442, "output_tokens": 29}
+    >>> usage({"usage": {"tokens": tokens, "cached_tokens": 1040}})
+    Usage(input=1442, output=29, total=1471, cache_read=1040, cache_write=0, reasoning=0)
+    """
+    found = at(plain(response), "usage")
+    counted = at(found, "tokens") or at(found, "billed_units")
+    # A Usage takes the SDK's floats, and reads what is no count as 0.
+    read, written = at(counted, "input_tokens"), at(counted, "output_tokens")
+    return normalize(Usage(read, written, cache_read=at(found, "cached_tokens")))
+
+
+def _message(body: Any) -> Message:
+    """Return the message of a reply, with the payload to send back."""
+    wire = at(body, "message")
+    if not isinstance(wire, dict) or not wire:
+        return Message("assistant")
+    sent = wire if wire.get("role") == "assistant" else {**wire, "role": "assistant"}
+    message = decode_message(sent)
+    if all(map(has_object, message.tool_calls)):
+        return message
+    # Arguments that no server accepts are fixed in the payload; the call keeps the model's own.
+    calls = list(map(call_with_object, items_at(sent, "tool_calls")))
+    return message.replace(native=ProviderPayload(NAME, {**sent, "tool_calls": calls}))
+
+
+def _reason(body: Any, message: Message) -> StopReason:
+    word = text_at(body, "finish_reason").upper() or None
+    return STOP_WORDS.reason(word, has_tool_calls=bool(message.tool_calls))
+
+
+@attrs.define(eq=False)
+class _Pieces:
+    """One part of the message: its fields, and the texts that arrive in pieces."""
+
+    fields: dict[str, Any]
+    texts: defaultdict[str, GrowingText] = attrs.field(factory=lambda: defaultdict(GrowingText))
+
+
+@attrs.define
+class StreamedResponse(ModelStream):
+    """Builds the response from the events of a stream.
+
+    >>> streamed = StreamedResponse()
+    >>> pieces = [
+    ...     streamed.feed({"type": "content-delta", "index": 0, "delta": {"message": message}})
+    ...     for message in ({"content": {"text": "It is "}}, {"content": {"text": "green."}})
+    ... ]
+    >>> streamed.feed({"type": "message-end", "delta": {"finish_reason": "COMPLETE"}}), pieces
+    ('', ['It is ', 'green.'])
+    >>> streamed.response()["message"]
+    {'role': 'assistant', 'content': [{'type': 'text', 'text': 'It is green.'}]}
+    """
+
+    _id: str = attrs.field(default="", init=False)
+    _plan: GrowingText = attrs.field(factory=GrowingText, init=False)
+    _content: dict[Any, _Pieces] = attrs.field(factory=dict, init=False)
+    _calls: dict[Any, _Pieces] = attrs.field(factory=dict, init=False)
+    _citations: list[Any] = attrs.field(factory=list, init=False)
+    _end: Any = attrs.field(default=None, init=False)
+
+    def feed(self, event: Any, /) -> str:
+        """Add the next event, and return the text in it.
+
+        Raises:
+            ContextOverflow: the request does not fit the model's window.
+            RequestFailed: the event reports another error.
+        """
+        data = plain(event)
+        kind, message = text_at(data, "type"), at(data, "delta", "message")
+        if kind == "message-end":
+            self._finish(data)
+        elif kind == "message-start":
+            self._id = text_at(data, "id")
+        elif kind == "tool-plan-delta":
+            return self._said.add(self._plan.add(text_at(message, "tool_plan")))
+        elif kind in {"content-start", "content-delta"}:
+            return self._content_piece(_key(data), at(message, "content"))
+        elif kind in {"tool-call-start", "tool-call-delta"}:
+            self._call_piece(_key(data), at(message, "tool_calls"))
+        elif kind == "citation-start" and at(message, "citations"):
+            self._citations.append(at(message, "citations"))
+        return ""
+
+    def response(self) -> dict[str, Any]:
+        """Return the response as it would have arrived without streaming.
+
+        Raises:
+            IncompleteReply: the stream ended before its last event.
+        """
+        if self._end is None:
+            raise IncompleteReply(self.text)
+        fields = {
+            "tool_plan": str(self._plan),
+            "tool_calls": [_whole_call(call) for call in self._calls.values()],
+            "content": [part for part in map(_whole_part, self._content.values()) if part],
+            "citations": self._citations,
+        }
+        message = {key: value for key, value in fields.items() if value}
+        body = {"id": self._id, "message": {"role": "assistant", **message}}
+        end = {key: at(self._end, key) for key in ("finish_reason", "usage")}
+        return body | {key: value for key, value in end.items() if value is not None}
+
+    def _finish(self, data: Any) -> None:
+        self._end = at(data, "delta") or {}
+        if problem := text_at(self._end, "error"):
+            raise reported_error({"message": problem}, NAME, self.model, None, problem)
+
+    def _content_piece(self, key: Any, content: Any) -> str:
+        part = self._content.setdefault(key, _Pieces({}))
+        if isinstance(content, dict):
+            rest = {name: value for name, value in content.items() if name not in _PIECES}
+            part.fields.update(rest)
+        part.texts["thinking"].add(text_at(content, "thinking"))
+        text = text_at(content, "text")
+        # As `decode_message` joins them, so that what is streamed is what the reply says.
+        is_first = text and self._plan and not any(map(_has_text, self._content.values()))
+        part.texts["text"].add(text)
+        return self._said.add(PLAN_END + text if is_first else text)
+
+    def _call_piece(self, key: Any, call: Any) -> None:
+        pieces = self._calls.setdefault(key, _Pieces({}))
+        if isinstance(call, dict):
+            rest = {name: value for name, value in call.items() if name != "function"}
+            pieces.fields.update(rest)
+        if name := text_at(call, "function", "name"):
+            # Set, not added: only the arguments come in pieces.
+            pieces.texts["name"] = GrowingText(name)
+        pieces.texts["arguments"].add(text_at(call, "function", "arguments"))
+
+
+def _key(data: Any) -> str:
+    """Return the index of a part; what has none belongs to one part."""
+    return str(at(data, "index"))
+
+
+def _has_text(part: _Pieces) -> bool:
+    return bool(part.texts["text"])
+
+
+def _whole_part(part: _Pieces) -> dict[str, Any]:
+    """Return a part of the content; an empty dict if nothing of it arrived."""
+    texts = {key: str(part.texts[key]) for key in _PIECES if part.texts[key]}
+    if not texts:
+        return {}
+    # Without its start event, a part has the type of its text.
+    return {"type": next(iter(texts)), **part.fields, **texts}
+
+
+def _whole_call(call: _Pieces) -> dict[str, Any]:
+    function = {key: str(call.texts[key]) for key in ("name", "arguments")}
+    return {"id": "", "type": "function", **call.fields, "function": function}
