@@ -100,8 +100,9 @@ class GrowingRequests:
             return _items(messages)
         end = count_settled(messages, split_rounds(messages, start))
         new = messages[start:end]
-        settled.messages += new
+        # Before anything is noted: messages noted without items would be left out ever after.
         settled.items += _items(new)
+        settled.messages += new
         settled.call_ids.update(call.id for message in new for call in message.tool_calls)
         if known is None and new:
             self._recent.add(settled)

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import attrs
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.loop import Input
-from agentic.messages import Message, ToolCall, ToolResult
+from agentic.messages import Message, ProviderPayload, ToolCall, ToolResult
 from agentic.providers.openai_chat import Decider, decode_request, encode_request
 from agentic.testing import conversations
 from agentic.tools import ToolDefinition
@@ -41,6 +42,18 @@ class _Client:
         return _REPLY
 
 
+def _input(history: Sequence[Message], **options: Any) -> Input:
+    return Input(
+        system_prompt=options.get("system_prompt", ""),
+        user_message="",
+        history=tuple(history),
+        tools=options.get("tools", ()),
+        tool_calls=(),
+        tool_results=(),
+        turn=1,
+    )
+
+
 def _ask(histories: Iterable[Sequence[Message]], **options: Any) -> list[Any]:
     """Return the requests of one decider for these histories, one after the other."""
     client: Any = _Client()
@@ -48,17 +61,7 @@ def _ask(histories: Iterable[Sequence[Message]], **options: Any) -> list[Any]:
 
     async def main() -> None:
         for history in histories:
-            await decider.decide(
-                Input(
-                    system_prompt=options.get("system_prompt", ""),
-                    user_message="",
-                    history=tuple(history),
-                    tools=options.get("tools", ()),
-                    tool_calls=(),
-                    tool_results=(),
-                    turn=1,
-                )
-            )
+            await decider.decide(_input(history, **options))
 
     asyncio.run(main())
     sent: list[Any] = client.sent
@@ -113,3 +116,19 @@ def test_sent_messages_are_not_converted_again() -> None:
     assert [len(each) for each in items] == [3, 5, 7]
     for before, after in itertools.pairwise(items):
         assert all(map(lambda a, b: a is b, before, after))
+
+
+def test_unsendable_message_is_never_skipped() -> None:
+    """A request that cannot be made fails again when it is repeated, with no message left out."""
+    deep: list[Any] = []
+    for _ in range(5_000):
+        deep = [deep]
+    payload = {"role": "user", "content": "Why?", "extra": deep}
+    unsendable = Message("user", "Why?", native=ProviderPayload("openai_chat", payload))
+    client: Any = _Client()
+    decider, history = Decider(client, "gpt-4.1"), [Message("user", "Read it.")]
+    asyncio.run(decider.decide(_input(history)))
+
+    for _ in range(2):
+        with pytest.raises(RecursionError):
+            asyncio.run(decider.decide(_input([*history, unsendable, Message("user", "Well?")])))
