@@ -12,6 +12,7 @@ themselves.
 
 import collections
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Protocol, TypeAlias
@@ -49,6 +50,9 @@ __all__ = [
 _FEWEST_CHARS = 0.01
 """The least characters per token that is accepted. No tokenizer has less than 0.25: at most one
 token for each of a character's four bytes."""
+# With its comma, which tells a URL from an event of a stream (`data: {...}`).
+_DATA_URL = re.compile(r"data:[^\s,]*,")
+_WORDLESS = {"type", "id", "tool_call_id"}
 _MEMO_ENTRIES = 1 << 16
 AnyMessage: TypeAlias = Message | Mapping[str, Any]
 """A message, or a dict in the form used by chat completions."""
@@ -192,21 +196,22 @@ def _texts_and_media(message: Mapping[str, Any]) -> tuple[list[str], int]:
     """Return the texts of a dict, and how many images or other media are inline between them."""
     leaves = list(_leaves({key: value for key, value in message.items() if key != "role"}))
     # A provider counts inline data as an image, not by its characters in base64.
-    texts = [text for text in leaves if text and not text.startswith("data:")]
-    return texts, sum(text.startswith("data:") for text in leaves)
+    texts = [text for text in leaves if text and not _DATA_URL.match(text)]
+    return texts, sum(_DATA_URL.match(text) is not None for text in leaves)
 
 
-def _leaves(value: Any) -> Iterator[str]:
-    """Yield the texts of a part of a dict, without ids and the words that only name its type."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            if key not in {"type", "id", "tool_call_id"}:
-                yield from _leaves(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _leaves(item)
+def _leaves(message: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the texts in a dict, without ids and the words that only name a part's type."""
+    # Not recursive: JSON may nest deeper than Python can call itself.
+    rest: list[Any] = [message]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, Mapping):
+            rest += [item for key, item in value.items() if key not in _WORDLESS]
+        elif isinstance(value, list | tuple):
+            rest += value
 
 
 @attrs.define(eq=False)

@@ -1,5 +1,6 @@
 import inspect
 from collections.abc import Callable
+from typing import Any
 
 import attrs
 import pytest
@@ -91,3 +92,19 @@ def test_media_cost_what_is_said(messages: list[Message]) -> None:
     dear = count_tokens(iter(messages), CHARS, tokens_per_media=1000)
 
     assert dear == count_tokens(messages, CHARS, tokens_per_media=0) + 1000 * media
+
+
+def test_text_beginning_like_data_url_counts() -> None:
+    """Server-sent events and CSV may follow the word; only a whole URL is an image."""
+    text = "data: " + "x" * 94
+
+    assert count_message_tokens({"role": "user", "content": text}, CHARS) == 4 + 100
+
+
+def test_deeply_nested_dict_is_counted() -> None:
+    """Deeper than Python can call itself, as JSON of a small model may be."""
+    deep: Any = "x" * 7
+    for _ in range(5_000):
+        deep = [deep]
+
+    assert count_message_tokens({"role": "user", "content": deep}, CHARS) == 4 + 7
