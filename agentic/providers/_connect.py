@@ -79,23 +79,29 @@ def _ollama(sdk: Any) -> Any:
 def ollama_address(host: str) -> str:
     """Return the address that a value of OLLAMA_HOST stands for.
 
-    https://docs.ollama.com/faq and `_parse_host` of ollama-python 0.6 (2026-11).
+    https://docs.ollama.com/faq, `_parse_host` of ollama-python 0.6, and `Host` in
+    https://github.com/ollama/ollama/blob/main/envconfig/config.go (2026-11).
 
     >>> ollama_address(""), ollama_address("gpu.local"), ollama_address("https://ollama.com")
     ('http://127.0.0.1:11434', 'http://gpu.local:11434', 'https://ollama.com:443')
-    >>> ollama_address("[::1]:8080/a/"), ollama_address("0.0.0.0")
-    ('http://[::1]:8080/a', 'http://127.0.0.1:11434')
+    >>> ollama_address("[::1]:8080/a/"), ollama_address("0.0.0.0"), ollama_address("'::'")
+    ('http://[::1]:8080/a', 'http://127.0.0.1:11434', 'http://[::1]:11434')
     """
-    scheme, _, rest = host.strip().rpartition("://")
-    address = urllib.parse.urlsplit(f"{scheme or 'http'}://{rest}")
+    # Where `set` on Windows or a file for Docker keeps the quotes, Ollama takes them off, too.
+    scheme, _, rest = host.strip(" \t\"'").rpartition("://")
+    place, _, path = rest.partition("/")
+    place = place.rpartition("@")[2]
+    # Ollama accepts an IPv6 address without the brackets that a URL needs.
+    bare = place.count(":") > 1 and not place.startswith("[")
+    address = urllib.parse.urlsplit(f"//[{place}]" if bare else f"//{place}")
     # As Ollama's own clients do: a bare host means Ollama's port, a scheme means its own.
     port = address.port or {"http": 80, "https": 443}.get(scheme, 11434)
     name = address.hostname or "127.0.0.1"
-    # 0.0.0.0 is where a server listens, not where it is asked.
-    name = "127.0.0.1" if name == "0.0.0.0" else name  # noqa: S104  nothing is bound
+    # These are where a server listens, not where it is asked.
+    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(name, name)  # noqa: S104  nothing is bound
     # `hostname` is without the brackets of an IPv6 address.
     name = f"[{name}]" if ":" in name else name
-    return f"{address.scheme}://{name}:{port}{address.path.rstrip('/')}"
+    return f"{scheme or 'http'}://{name}:{port}/{path}".rstrip("/")
 
 
 _OLLAMA_SECONDS, _CONNECT_SECONDS = 600.0, 5.0
