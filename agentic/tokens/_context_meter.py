@@ -176,17 +176,19 @@ class ContextMeter:
         Raises:
             KeyError, TypeError or ValueError: `to_plain` did not return this.
         """
+        factor, whole = (_number(plain[name], 0) for name in ("factor", "whole_factor"))
         hidden, smallest = plain["hidden_tokens"], plain["smallest"]
-        self.factor, self._whole_factor = float(plain["factor"]), float(plain["whole_factor"])
-        self._hidden_tokens = None if hidden is None else int(hidden)
-        self._growth = _pair(plain["growth"])
-        self._smallest = None if smallest is None else _pair(smallest)
-        tokens, inputs = int(plain["reported_tokens"]), int(plain["reported_input"])
-        server_cut, reasoning = bool(plain["server_cut"]), int(plain["reasoning_tokens"])
+        hidden = None if hidden is None else _count(hidden)
+        smallest = None if smallest is None else _pair(smallest)
+        growth = _pair(plain["growth"])
+        tokens, inputs = _count(plain["reported_tokens"]), _count(plain["reported_input"])
+        server_cut, reasoning = bool(plain["server_cut"]), _count(plain["reasoning_tokens"])
         reasoning_returns = bool(plain["reasoning_returns"])
         # The messages themselves are not in the state: a digest of them tells whether these are the
         # same.
-        count, expected = int(plain["reported_messages"]), str(plain["reported_digest"])
+        count, expected = _count(plain["reported_messages"]), str(plain["reported_digest"])
+        self.factor, self._whole_factor, self._growth = factor, whole, growth
+        self._hidden_tokens, self._smallest = hidden, smallest
         start = view[:count]
         if count and len(start) == count and digest(start) == expected:
             self._reported = start
@@ -250,9 +252,22 @@ class _Doubtful:
     """How many in a row are consistent, including this one."""
 
 
-def _pair(numbers: Iterable[int]) -> tuple[int, int]:
-    reported, estimated = map(int, numbers)
+def _pair(numbers: Iterable[Any]) -> tuple[int, int]:
+    reported, estimated = map(_count, numbers)
     return reported, estimated
+
+
+def _count(stored: Any) -> int:
+    return int(_number(stored, -1))
+
+
+def _number(stored: Any, above: float) -> float:
+    number = float(stored)
+    # Python's JSON has NaN and Infinity, with which no size can be computed.
+    if not above < number < math.inf:
+        message = f"{stored!r} is not a number of a calibration"
+        raise ValueError(message)
+    return number
 
 
 def _ratio(reported: int, estimated: int, *, otherwise: float) -> float:

@@ -345,3 +345,13 @@ def test_real_sessions_measure_within_a_percent(
     print(f"{len(errors)} calls: median {median:.3%}, p95 {p95:.3%}, most {max(errors):.3%}")  # noqa: T201
     assert median < 0.001
     assert p95 < 0.02
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -1.5, "1e999"])
+@pytest.mark.parametrize("field", ["factor", "whole_factor", "hidden_tokens", "reported_tokens"])
+def test_impossible_calibration_is_refused(field: str, number: object) -> None:
+    """When it is read: JSON may hold such numbers, and a later measure could not be computed."""
+    plain = ContextMeter(approx_token_counter).to_plain(str)
+
+    with pytest.raises(ValueError, match="of a calibration"):
+        ContextMeter(approx_token_counter).read_plain({**plain, field: number}, [], str)
