@@ -179,14 +179,15 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     >>> encode([Message("user", "Hello.")])
     [{'role': 'user', 'content': 'Hello.'}]
     """
-    return [item for message in messages for item in _items(message)]
+    names = {call.id: call.name for message in messages for call in message.tool_calls}
+    return [item for message in messages for item in _items(message, names)]
 
 
-def _items(message: Message) -> list[dict[str, Any]]:
+def _items(message: Message, names: Mapping[str, str]) -> list[dict[str, Any]]:
     payload = native_payload(message, NAME, _read_payload)
     if payload is not None:
         return [payload["message"]]
-    return _write_results(message) if message.role == "tool" else _write(message)
+    return _write_results(message, names) if message.role == "tool" else _write(message)
 
 
 def _read_payload(payload: Any) -> Message | None:
@@ -214,7 +215,7 @@ def _write(message: Message) -> list[dict[str, Any]]:
     return [item] if item["content"] or len(item) > len(("role", "content")) else []
 
 
-def _write_results(message: Message) -> list[dict[str, Any]]:
+def _write_results(message: Message, names: Mapping[str, str]) -> list[dict[str, Any]]:
     """Write the results of a round; what else the message holds is in the last one.
 
     A result without an id is known by its position, so these are in the order of their calls.
@@ -222,7 +223,9 @@ def _write_results(message: Message) -> list[dict[str, Any]]:
     return [
         {
             "role": "tool",
-            "tool_name": result.name,
+            # Most histories of other providers name the tool in the call alone, but a template
+            # needs it here, too: https://github.com/agentscope-ai/agentscope/pull/2006 (2026-11).
+            "tool_name": result.name or names.get(result.call_id, ""),
             **_sent_id("tool_call_id", result.call_id),
             # The wire has no mark for an error: its text says that it is one.
             **_content(result.text, result.media),

@@ -112,6 +112,19 @@ def test_idless_results_follow_their_calls_order() -> None:
     assert [item["content"] for item in items[2:]] == ["text of a", "text of b"]
 
 
+def test_nameless_result_gets_name_of_call() -> None:
+    """As Chat Completions and callers of an adapter leave it out: the tool is in the call alone."""
+    messages = [
+        Message("user", "Read it."),
+        Message("assistant", tool_calls=[ToolCall("c1", "list"), ToolCall("c2", "read")]),
+        Message("tool", tool_results=[ToolResult("c2", output="text"), ToolResult("c1")]),
+    ]
+
+    items = ollama.encode_request(messages)["messages"]
+
+    assert [item["tool_name"] for item in items[2:]] == ["read", "list"]
+
+
 def test_foreign_calls_keep_their_ids() -> None:
     """Newer servers read them; older ones ignore them."""
     call = ToolCall("toolu_1", "read", '{"path": "a.py"}')
