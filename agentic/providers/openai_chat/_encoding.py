@@ -127,9 +127,9 @@ class _MessageWriter:
     wire: list[dict[str, Any]] = attrs.field(factory=list)
     asked: dict[str, deque[str]] = attrs.field(factory=dict)
     """The unanswered calls of the last assistant message: from our id to the wire ids, in order."""
-    legacy: bool = False
-    """Whether the last call was written in the legacy format of 2023, which its answer then
-    uses."""
+    legacy: str = ""
+    """The name of the last call if it was written in the legacy format of 2023, which its answer
+    then uses."""
     media: list[Media] = attrs.field(factory=list)
     keeps_ids: bool = True
     """Whether the calls of the last assistant message were written under their own ids."""
@@ -173,7 +173,7 @@ class _MessageWriter:
         self.as_they_came = []
 
     def _note_calls(self, message: Message) -> None:
-        self.asked, self.legacy = {}, False
+        self.asked, self.legacy = {}, ""
         for call in message.tool_calls:
             self.ids.used.add(call.id)
             self.asked.setdefault(call.id, deque()).append(call.id)
@@ -204,10 +204,10 @@ class _MessageWriter:
         self.keeps_ids = False
         if payload is not None:
             self._note_calls(message)
-            self.legacy = legacy_of(payload) is not None
+            self.legacy = text_at(legacy_of(payload), "name")
             self.wire.append(_with_audio_by_id(payload))
             return
-        self.asked, self.legacy = {}, False
+        self.asked, self.legacy = {}, ""
         # All servers accept ""; Ollama and LM Studio, among others, reject null:
         # https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/261
         wire = {"role": "assistant", "content": _content(message.content, message.media, "")}
@@ -242,7 +242,7 @@ class _MessageWriter:
     def _result(self, result: ToolResult) -> dict[str, Any]:
         text, call_id = replace_surrogates(result.text), self._answered(result.call_id)
         if self.legacy:
-            return {"role": "function", "name": TOOL_NAMES.wire(result.name), "content": text}
+            return {"role": "function", "name": self.legacy, "content": text}
         return {"role": "tool", "tool_call_id": call_id, "content": text}
 
     def _answered(self, call_id: str) -> str:

@@ -191,12 +191,13 @@ def test_edited_legacy_call_takes_result_along() -> None:
 
 
 def test_our_result_may_answer_legacy_call() -> None:
-    """The result takes the form that the call is in."""
+    """The result takes the form that the call is in, and its name if it has none."""
     messages = openai_chat.decode(CONVERSATIONS["the form of 2023"])[:2]
 
-    sent = openai_chat.encode([*messages, Message("tool", tool_results=[ToolResult("", "f", "2")])])
+    for result in (ToolResult("", "f", "2"), ToolResult("", output="2")):
+        sent = openai_chat.encode([*messages, Message("tool", tool_results=[result])])
 
-    assert sent[2] == {"role": "function", "name": "f", "content": "2"}
+        assert sent[2] == {"role": "function", "name": "f", "content": "2"}
 
 
 @pytest.mark.parametrize("before", [[USER], [USER, ASKING, ANSWER], [USER, ASKING]])
