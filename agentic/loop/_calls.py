@@ -11,8 +11,7 @@ import attrs
 
 from agentic import _tool_errors
 from agentic._clock import Stopwatch
-from agentic._lazy import asyncio, hashlib
-from agentic._lazy_events import events
+from agentic._lazy import asyncio, events, hashlib
 from agentic._protocols import Executor
 from agentic.loop._conversation import EventSender
 from agentic.loop._limits import LimitWatch

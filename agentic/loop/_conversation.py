@@ -9,8 +9,7 @@ from typing import Any
 
 import attrs
 
-from agentic._lazy import asyncio
-from agentic._lazy_events import events
+from agentic._lazy import asyncio, events
 from agentic._tool_definition import ToolDefinition
 from agentic.context.budget import CompactionTarget
 from agentic.context.view import Prepared, View

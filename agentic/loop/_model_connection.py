@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import attrs
 
 from agentic._decision import Decision, Input
-from agentic._lazy_events import events
+from agentic._lazy import events
 from agentic.errors import ConfigError, IncompleteReply
 from agentic.loop._conversation import EventSender
 

@@ -10,8 +10,7 @@ import attrs
 
 from agentic._clock import is_replayable, now
 from agentic._decision import Decision, Input
-from agentic._lazy import asyncio, hashlib
-from agentic._lazy_events import events
+from agentic._lazy import asyncio, events, hashlib
 from agentic._protocols import Executor, Store
 from agentic._tool_definition import ToolDefinition
 from agentic._validate import all_are

@@ -10,7 +10,7 @@ import attrs
 
 from agentic import truncate
 from agentic._clock import now
-from agentic._lazy_events import events
+from agentic._lazy import events
 from agentic.loop._calls import CallOutcome
 from agentic.loop._conversation import StoredHistory, shield
 from agentic.loop._truncation import Shortened, keep_whole, shorten

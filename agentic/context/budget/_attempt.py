@@ -5,8 +5,7 @@ from typing import Any
 
 import attrs
 
-from agentic._lazy import asyncio
-from agentic._lazy_events import events
+from agentic._lazy import asyncio, events
 from agentic._protocols import CompactionReason, Compactor
 from agentic.context.budget._plan import Plan
 from agentic.errors import CompactionRefused

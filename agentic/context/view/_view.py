@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from agentic._lazy_events import events
+from agentic._lazy import events
 from agentic._protocols import for_conversation
 from agentic._tool_definition import ToolDefinition
 from agentic._validate import must_be
