@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from blinker import NamedSignal, Namespace, Signal
 
-from agentic._decision import Decision, Input
 from agentic._lazy import asyncio
-from agentic._protocols import CompactionReason
+from agentic._protocols import CompactionReason, Decision, Input
 from agentic.messages import ContextSummary, Message, Role, ToolCall, ToolResult
 from agentic.usage import ReportedCall, StopReason, Usage
 

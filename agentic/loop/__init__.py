@@ -6,8 +6,7 @@ Start with `Runner`, `Decider`, `Decision` and `Result`.
 import typing
 
 from agentic import _lazy
-from agentic._decision import Decision, Input
-from agentic._protocols import Executor
+from agentic._protocols import Decision, Executor, Input
 from agentic._protocols import Rewriter as Rewriter
 from agentic._protocols import Store as Store
 from agentic.loop._limits import RunLimit, RunLimits

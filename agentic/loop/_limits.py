@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 
 from agentic._clock import Stopwatch, stopwatch
-from agentic._decision import Decision
+from agentic._protocols import Decision
 from agentic._validate import is_number, seconds, whole
 from agentic.errors import ConfigError
 from agentic.messages import ToolCall

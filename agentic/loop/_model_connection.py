@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import attrs
 
-from agentic._decision import Decision, Input
 from agentic._lazy import events
+from agentic._protocols import Decision, Input
 from agentic.errors import ConfigError, IncompleteReply
 from agentic.loop._conversation import EventSender
 

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import attrs
 
-from agentic._decision import Decision, Input
+from agentic._protocols import Decision, Input
 from agentic._validate import all_are, must_be
 from agentic.errors import ConfigError
 from agentic.loop._limits import RunLimit, limit_text

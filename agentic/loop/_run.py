@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from agentic._clock import is_replayable, now
-from agentic._decision import Decision, Input
 from agentic._lazy import asyncio, events, hashlib
-from agentic._protocols import Executor, Store
+from agentic._protocols import Decision, Executor, Input, Store
 from agentic._tool_definition import ToolDefinition
 from agentic._validate import all_are
 from agentic.context.view import View
