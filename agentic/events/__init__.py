@@ -14,9 +14,6 @@ them:
 """
 
 from agentic._protocols import CompactionReason as CompactionReason
-from agentic.events._running_call import RunningCall as RunningCall
-from agentic.events._running_call import current_call
-from agentic.events._running_call import run_call as run_call
 from agentic.events._signals import AgentEnd as AgentEnd
 from agentic.events._signals import AgentStart as AgentStart
 from agentic.events._signals import ContextChanged as ContextChanged
@@ -29,6 +26,7 @@ from agentic.events._signals import (
     context_changed,
     context_compaction_end,
     context_compaction_start,
+    current_call,
     message_end,
     message_start,
     message_update,
@@ -47,12 +45,14 @@ from agentic.events._signals import MessageStart as MessageStart
 from agentic.events._signals import MessageUpdate as MessageUpdate
 from agentic.events._signals import ModelRequestEnd as ModelRequestEnd
 from agentic.events._signals import ModelRequestStart as ModelRequestStart
+from agentic.events._signals import RunningCall as RunningCall
 from agentic.events._signals import ToolExecutionEnd as ToolExecutionEnd
 from agentic.events._signals import ToolExecutionProgress as ToolExecutionProgress
 from agentic.events._signals import ToolExecutionStart as ToolExecutionStart
 from agentic.events._signals import ToolOutputTruncated as ToolOutputTruncated
 from agentic.events._signals import TurnEnd as TurnEnd
 from agentic.events._signals import TurnStart as TurnStart
+from agentic.events._signals import run_call as run_call
 from agentic.events._signals import send as send
 from agentic.events._signals import send_sync as send_sync
 

@@ -15,7 +15,7 @@ from agentic.loop._protocols import Decider, Request, Result, StreamingDecider
 if typing.TYPE_CHECKING:
     from agentic.loop._runner import Runner
     from agentic.loop._runner import ViewMaker as ViewMaker
-    from agentic.loop._truncation import truncate_result
+    from agentic.loop._turn_results import truncate_result
 
 __all__ = [
     "Decider",
@@ -33,5 +33,5 @@ __all__ = [
 
 # An adapter needs the records and not the loop, which loads the rooms of the context.
 __getattr__, __dir__ = _lazy.load_lazily(
-    __name__, {"Runner": "._runner", "ViewMaker": "._runner", "truncate_result": "._truncation"}
+    __name__, {"Runner": "._runner", "ViewMaker": "._runner", "truncate_result": "._turn_results"}
 )

@@ -1,25 +1,32 @@
-"""The history of a run: kept in memory and in the store, reported as events, sent through a View.
+"""What a run works with: its history, the View that makes requests of it, and the model.
+
+The history is kept in memory and in the store. Its changes, and the requests, are sent as events.
 
 An operation that must not stop halfway, such as storing the results of a turn, is completed even if
 the run is cancelled.
 """
 
-from collections.abc import Coroutine, Sequence
+import contextlib
+import inspect
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
 import attrs
 
 from agentic._lazy import asyncio, events
+from agentic._protocols import Decision, Input
 from agentic._tool_definition import ToolDefinition
 from agentic.context.budget import CompactionTarget
 from agentic.context.view import Prepared, View
-from agentic.errors import ConfigError, HistoryChanged
+from agentic.errors import ConfigError, HistoryChanged, IncompleteReply
 from agentic.history import Rewriter, Store, replace_known
 from agentic.messages import ContextSummary, Message, close_open_rounds, find_task, reopen_rounds
 from agentic.usage import Usage
 
 __all__ = [
     "EventSender",
+    "ModelConnection",
     "RunContext",
     "StoredHistory",
     "find_unfinished_request",
@@ -210,6 +217,83 @@ class RunContext:
         # Raised only now, when the summary and its usage are noted.
         if self.conversation.put_off is not None:
             raise self.conversation.put_off
+
+
+@attrs.frozen(kw_only=True)
+class ModelConnection:
+    """A decider, and what events say of it."""
+
+    decide: Callable[[Input], Awaitable[Decision]]
+    stream: Callable[[Input], AsyncIterator[str | Decision]] | None
+    """Used instead of `decide` if it is present."""
+    provider: str
+    name: str
+    """The model that is asked for; empty if the decider does not say."""
+    conversation_id: str
+
+    async def ask(self, request: Input, attempt: int, event_sender: EventSender) -> Decision:
+        """Ask the model, and report the request and how it ended."""
+        started, decision, error = time.monotonic(), None, None
+        try:
+            await event_sender.send(
+                events.model_request_start,
+                events.ModelRequestStart,
+                request=request,
+                attempt=attempt,
+                streamed=self.stream is not None,
+                provider=self.provider,
+                request_model=self.name,
+                conversation_id=self.conversation_id,
+            )
+            decision = await self._decide(request, event_sender)
+        # A cancellation, too, is an error that the end event reports.
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            await event_sender.send(
+                events.model_request_end,
+                events.ModelRequestEnd,
+                decision=decision,
+                attempt=attempt,
+                seconds=time.monotonic() - started,
+                error=error,
+            )
+        return decision
+
+    async def _decide(self, request: Input, event_sender: EventSender) -> Decision:
+        if self.stream is not None:
+            return await _watch(self.stream(request), event_sender)
+        deciding = self.decide(request)
+        if not inspect.isawaitable(deciding):
+            raise ConfigError(
+                "the decider", deciding, "a decider whose decide is async", "write async def decide"
+            )
+        return _decision(await deciding)
+
+
+async def _watch(stream: AsyncIterator[str | Decision], event_sender: EventSender) -> Decision:
+    """Report the pieces of a reply as they arrive, and return the Decision."""
+    received = []
+    async with contextlib.AsyncExitStack() as stack:
+        # A stream that is left in the middle would keep its connection until it is collected.
+        if hasattr(stream, "aclose"):
+            stack.push_async_callback(stream.aclose)
+        async for item in stream:
+            if not isinstance(item, str):
+                return _decision(item)
+            received.append(item)
+            await event_sender.send(events.message_update, events.MessageUpdate, delta=item)
+    # A stream that ends without a Decision was cut off: what came is not a reply to be stored.
+    raise IncompleteReply("".join(received))
+
+
+def _decision(given: object) -> Decision:
+    if not isinstance(given, Decision):
+        raise ConfigError(
+            "the decider's answer", given, "a loop.Decision", "return Decision(reply=...)"
+        )
+    return given
 
 
 def find_unfinished_request(history: Sequence[Message]) -> str:

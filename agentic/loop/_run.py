@@ -18,12 +18,12 @@ from agentic.errors import ContextOverflow
 from agentic.loop._calls import CallOutcome, ToolBatch, call_key, make_unique, refuse
 from agentic.loop._conversation import (
     EventSender,
+    ModelConnection,
     RunContext,
     StoredHistory,
     find_unfinished_request,
 )
 from agentic.loop._limits import LimitWatch, RunLimit, RunLimits, limit_text
-from agentic.loop._model_connection import ModelConnection
 from agentic.loop._protocols import Result, provider_and_model
 from agentic.loop._turn_results import OutputLimits, TurnResults
 from agentic.messages import Message, to_plain

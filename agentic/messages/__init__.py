@@ -3,9 +3,9 @@
 Start with `Message`, `ToolCall`, `ToolResult` and `split_rounds`.
 """
 
-from agentic.messages._growth import RecentConversations as RecentConversations
-from agentic.messages._growth import continues as continues
+from agentic.messages._landmarks import RecentConversations as RecentConversations
 from agentic.messages._landmarks import Task as Task
+from agentic.messages._landmarks import continues as continues
 from agentic.messages._landmarks import find_summary as find_summary
 from agentic.messages._landmarks import find_task as find_task
 from agentic.messages._landmarks import prefix_length as prefix_length

@@ -6,8 +6,7 @@ Start with `Session` and `Status`.
 import typing
 
 from agentic import _lazy
-from agentic.session._session import Session
-from agentic.session._status import Status, render_context
+from agentic.session._session import Session, Status, render_context
 
 if typing.TYPE_CHECKING:
     from agentic.session._recall import RecallTool

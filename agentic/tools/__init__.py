@@ -7,13 +7,12 @@ which reads a function's signature, needs the extra: pip install 'agentic-weave[
 """
 
 from agentic._tool_definition import ToolDefinition
-from agentic.tools._approval import Approval as Approval
-from agentic.tools._approval import Approver as Approver
-from agentic.tools._approval import RequireApproval
-from agentic.tools._compose import AllowlistPolicy as AllowlistPolicy
-from agentic.tools._compose import AnyPolicy as AnyPolicy
-from agentic.tools._compose import CompositeExecutor, FilteredExecutor
-from agentic.tools._compose import ToolPolicy as ToolPolicy
+from agentic.tools._executors import AllowlistPolicy as AllowlistPolicy
+from agentic.tools._executors import AnyPolicy as AnyPolicy
+from agentic.tools._executors import Approval as Approval
+from agentic.tools._executors import Approver as Approver
+from agentic.tools._executors import CompositeExecutor, FilteredExecutor, RequireApproval
+from agentic.tools._executors import ToolPolicy as ToolPolicy
 from agentic.tools._function import CallKey as CallKey
 from agentic.tools._function import FunctionTool as FunctionTool
 from agentic.tools._function import tool

@@ -17,7 +17,7 @@ from agentic._tool_definition import DIRECT, ToolDefinition
 from agentic._validate import suggest
 from agentic.errors import ConfigError
 from agentic.messages import Media, ToolCall, ToolError, ToolResult
-from agentic.tools._compose import AnyPolicy, as_policy, permits
+from agentic.tools._executors import AnyPolicy, as_policy, permits
 
 __all__ = ["Registry", "Tool"]
 

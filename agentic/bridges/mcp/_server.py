@@ -10,7 +10,7 @@ import attrs
 from agentic._validate import must_be, seconds
 from agentic.bridges.mcp._sdk import Transport, http_transport, stdio_transport
 from agentic.errors import ConfigError
-from agentic.tools._compose import AnyPolicy, as_policy
+from agentic.tools._executors import AnyPolicy, as_policy
 
 __all__ = ["McpServer"]
 

@@ -21,7 +21,7 @@ from agentic.bridges.mcp._server import McpServer
 from agentic.errors import ConfigError
 from agentic.messages import ToolCall, ToolError, ToolResult
 from agentic.tools import Registry, ToolDefinition
-from agentic.tools._compose import permits
+from agentic.tools._executors import permits
 
 __all__ = ["McpTools"]
 
