@@ -31,7 +31,6 @@ PRIVATE = {
     "agentic.bridges.proxy._upstream": SECONDS,
     "agentic.cli._chat._screen": "a terminal of any width, which takes no process each",
     "agentic.config._strategies": "all strategies, whichever there are",
-    "agentic.context.compactors._prompt": COST,
     "agentic.context.digest._commands": PARSERS,
     "agentic.context.digest._files": PARSERS,
     "agentic.context.digest._shell": PARSERS,

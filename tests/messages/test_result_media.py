@@ -7,7 +7,7 @@ import attrs
 import pytest
 from hypothesis import given
 
-from agentic.context.compactors._prompt import entries
+from agentic.context.compactors import Model
 from agentic.context.strategies import ClearToolOutputs, TruncateToolOutputs
 from agentic.context.view._lineage import digest_of
 from agentic.errors import ConfigError
@@ -103,9 +103,15 @@ def test_media_outlive_the_truncation_of_text() -> None:
 
 def test_summarizer_reads_which_media_existed() -> None:
     """Their type, not their bytes."""
-    assert list(entries([Message("user", "Look."), CALL, _answer()], 500))[-1] == (
-        '{"results": ["a tree"], "attached": ["image/png"]}'
-    )
+    prompts = []
+
+    async def ask(prompt: str) -> str:
+        prompts.append(prompt)
+        return "## Done"
+
+    asyncio.run(Model(ask).compact([Message("user", "Look."), CALL, _answer()]))
+
+    assert '{"results": ["a tree"], "attached": ["image/png"]}\n' in prompts[0]
 
 
 def test_recall_returns_media_on_first_page() -> None:
