@@ -10,14 +10,32 @@ from collections.abc import Iterator, Sequence
 import attrs
 
 from agentic.context.view._lineage import Branch
-from agentic.context.view._records import Removal
 from agentic.messages import Message, reopen_rounds
 from agentic.tokens import TokenCache
 
-__all__ = ["Stage", "explain"]
+__all__ = ["Removal", "Stage", "explain"]
 
 _REPAIR = "repair"
 _REFUSED = "a provider would refuse a result that answers no call"
+
+
+@attrs.frozen(kw_only=True)
+class Removal:
+    """A part of the history that is missing from the latest request, or shortened in it."""
+
+    part: str
+    """What removed it: `compaction`, `repair` (for an orphaned result), a strategy's name, `summary
+    share`, or `window`."""
+    reason: str
+    """The reason, as a sentence."""
+    positions: tuple[int, ...]
+    """The positions of the messages in the list that was passed to `prepare`."""
+    shortened: bool = False
+    """Whether the messages were sent with shorter texts, rather than left out."""
+    tokens: int = 0
+    """How much shorter this makes the request, in tokens by the counter."""
+    where: str = ""
+    """Where the whole can be read."""
 
 
 @attrs.frozen(eq=False)

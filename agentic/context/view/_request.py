@@ -1,12 +1,13 @@
 """How a request is made from a history, and how large it is. Nothing is compacted here.
 
 The history is repaired so that a provider accepts it, passed through the strategies, and cut to the
-window. Each message is examined only once, whatever the number of turns.
+window. Each message is examined only once, whatever the number of turns. The size is based on the
+usage in replies wherever it is known.
 """
 
 import json
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import attrs
@@ -15,13 +16,20 @@ from agentic._tool_definition import ToolDefinition
 from agentic.context.budget import Policy
 from agentic.context.strategies import Chain, ContextStrategy
 from agentic.context.view._explain import Stage
-from agentic.context.view._lineage import Branch, Lineage
-from agentic.context.view._meter import ReplyMeter
-from agentic.context.view._records import Note
-from agentic.context.view._window import WindowFitter
+from agentic.context.view._lineage import Branch, Lineage, digest_of, same_to_provider
+from agentic.context.view._window import Note, WindowFitter
 from agentic.errors import ConfigError
-from agentic.messages import Message, close_open_rounds, continues, count_settled, split_rounds
-from agentic.tokens import Counter, TokenCache, describe_largest
+from agentic.messages import (
+    Message,
+    close_open_rounds,
+    continues,
+    count_settled,
+    find_summary,
+    prefix_length,
+    split_rounds,
+)
+from agentic.tokens import ContextMeter, Counter, TokenCache, describe_largest
+from agentic.usage import Usage, normalize
 
 __all__ = ["Draft", "RequestBuilder", "begins_with"]
 
@@ -167,6 +175,118 @@ class _Repair:
 
 
 @attrs.define(eq=False)
+class _ReplyMeter:
+    """A meter for one conversation that reads usage from the replies in its history.
+
+    A reply belongs to the request made before it, provided that the history has only grown since.
+    """
+
+    counter: Counter
+    _context_meter: ContextMeter = attrs.field(init=False)
+    _fresh: bool = attrs.field(default=True, init=False)
+    """Whether no request was made yet: then the history may hold replies of an earlier process."""
+    _history: list[Message] = attrs.field(factory=list, init=False)
+    """The history of the latest request, whose reply has not been seen."""
+    _sent: list[Message] = attrs.field(factory=list, init=False)
+    """What was sent of it; empty once the reply has been read."""
+    _reported: tuple[Message, Usage] | None = attrs.field(default=None, init=False)
+    """A reply that was reported but is not yet in the history."""
+    _stored: Mapping[str, Any] | None = attrs.field(default=None, init=False)
+    """The measurements of an earlier process, until a view shows whether they still hold."""
+
+    def __attrs_post_init__(self) -> None:
+        self._context_meter = ContextMeter(self.counter)
+
+    def sent(self, history: list[Message], view: list[Message]) -> None:
+        """Record a request."""
+        # A reply that was reported counts, even if the owner never appends it.
+        self._settle()
+        # Copies, because the owner's list grows: the reply is what follows the history as it was.
+        self._history, self._sent = history.copy(), view.copy()
+
+    def report(self, reply: Message, usage: Usage | None) -> None:
+        """Record the reply to the latest request."""
+        if usage is not None:
+            self._reported = reply, normalize(usage)
+
+    def read_replies(self, history: list[Message], view: list[Message]) -> None:
+        """Read the new replies of a history, before its view is measured."""
+        if self._fresh:
+            self._fresh = False
+            self._resume(history, view)
+            return
+        seen = len(self._history)
+        # If the history was rewritten since the request, what follows is no reply to it.
+        if not self._sent or len(history) <= seen or history[:seen] != self._history:
+            return
+        reply = history[seen]
+        if reply.role != "assistant":
+            return
+        # The reply that `report` was given is often converted before the owner appends it.
+        if self._reported is not None and same_to_provider(self._reported[0], reply):
+            self._reported = reply, self._reported[1]
+        elif self._reported is None and reply.usage is not None:
+            self._reported = reply, normalize(reply.usage)
+        self._settle()
+
+    def measure(self, view: list[Message], overhead_tokens: int) -> int:
+        """Return the size of a view, in tokens."""
+        return self._context_meter.measure(view, overhead_tokens=overhead_tokens)
+
+    def estimate_within(self, tokens: int, overhead_tokens: int) -> int:
+        """Return how large, by the counter, a newly cut view may be to measure `tokens`."""
+        return self._context_meter.estimate_within(tokens, overhead_tokens=overhead_tokens)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the JSON form: the calibration, and a hash of the view in the last report."""
+        if self._fresh and self._stored is not None:
+            return dict(self._stored)  # no view has shown yet whether they hold
+        self._settle()
+        return self._context_meter.to_plain(digest_of)
+
+    def read_plain(self, plain: Mapping[str, Any]) -> None:
+        """Restore the measurements of an earlier process.
+
+        Raises:
+            KeyError, TypeError or ValueError: `to_plain` did not return this.
+        """
+        # Tried now, so that a damaged state is refused now and not in the middle of a run.
+        ContextMeter(self.counter).read_plain(plain, [], digest_of)
+        self._stored = plain
+
+    def _settle(self) -> None:
+        """Report the reply to the latest request to the meter, if there is one."""
+        if self._reported is not None and self._sent:
+            self._context_meter.report(self._sent, *self._reported)
+            self._sent = []
+        self._reported = None
+
+    def _resume(self, history: list[Message], view: list[Message]) -> None:
+        """Use the latest reply in a history that was begun elsewhere."""
+        if self._stored is not None:
+            self._context_meter.read_plain(self._stored, view, digest_of)
+        at = _latest_reply(history)
+        # The provider counted all of it. If strategies left something out of the start, that count
+        # says nothing about this view.
+        if at is None or view[: at + 1] != history[: at + 1]:
+            return
+        usage = history[at].usage
+        if usage is not None:
+            self._context_meter.report(history[:at], history[at], normalize(usage))
+
+
+def _latest_reply(history: list[Message]) -> int | None:
+    """Return the position of the latest reply whose usage is about a request like this one.
+
+    A reply that a compaction kept is left out: its request was a different one.
+    """
+    summary = find_summary(history)
+    start = prefix_length(history) + (summary.messages_kept if summary else 0)
+    late = range(len(history) - 1, start - 1, -1)
+    return next((i for i in late if history[i].role == "assistant" and history[i].usage), None)
+
+
+@attrs.define(eq=False)
 class RequestBuilder:
     """Drafts the requests of one conversation. The cost depends only on what is new."""
 
@@ -176,7 +296,7 @@ class RequestBuilder:
     recall: str | None
     lineage: Lineage = attrs.field(factory=Lineage, init=False)
     token_cache: TokenCache | None = attrs.field(init=False)
-    meter: ReplyMeter | None = attrs.field(init=False)
+    meter: _ReplyMeter | None = attrs.field(init=False)
     window: WindowFitter | None = attrs.field(default=None, init=False)
     """None if there is no window or no counter."""
     _parts: list[tuple[str, _MakeView]] = attrs.field(init=False)
@@ -187,7 +307,7 @@ class RequestBuilder:
         self._parts = _parts_of(self.strategies)
         self.token_cache = self.meter = self._overhead = None
         if self.counter is not None:
-            self.token_cache, self.meter = TokenCache(self.counter), ReplyMeter(self.counter)
+            self.token_cache, self.meter = TokenCache(self.counter), _ReplyMeter(self.counter)
             self._overhead = _Overhead(self.token_cache)
             if self.policy.context_window:
                 self.window = WindowFitter(self.policy, self.counter, self.token_cache, self.recall)

@@ -13,12 +13,12 @@ from agentic._lazy import asyncio, futures
 from agentic._waiting import LoopLock
 from agentic.context.budget import Backoff, Compaction, CompactionTarget, Manager
 from agentic.context.view._lineage import Branch, Generation
-from agentic.context.view._records import Note
 from agentic.context.view._request import Draft, RequestBuilder
+from agentic.context.view._window import Note
 from agentic.errors import ConfigError
 from agentic.messages import Message
 
-__all__ = ["CompactionScheduler", "TaskLock", "is_loop_running", "run", "run_elsewhere"]
+__all__ = ["Check", "CompactionScheduler", "TaskLock", "is_loop_running", "run", "run_elsewhere"]
 
 _T = TypeVar("_T")
 _VERSION = 1
@@ -35,6 +35,18 @@ the heading and the mark of a summary take 46 to 53 tokens."""
 _AHEAD = 0.85
 """`prepare_ahead` summarizes once this share of a limit is reached. A single turn seldom adds the
 rest, and a summary made much earlier would leave much of the window unused."""
+
+
+@attrs.frozen(kw_only=True)
+class Check:
+    """How close a history is to its next compaction. Sizes are in tokens."""
+
+    tokens: int
+    """The size of the next request."""
+    overhead_tokens: int
+    """The part of it that is not messages: system prompt and tools."""
+    due: str | None
+    """The trigger that would compact first: window, tokens or messages; None if none would."""
 
 
 @attrs.define(eq=False)

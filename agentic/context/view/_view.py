@@ -19,26 +19,45 @@ from agentic._validate import must_be
 from agentic.context import strategies
 from agentic.context.budget import Compaction, CompactionTarget, Compactor, Manager, Policy
 from agentic.context.strategies import Chain, as_chain
-from agentic.context.view._explain import explain
-from agentic.context.view._records import Check, Note, Prepared, Removal
+from agentic.context.view._explain import Removal, explain
 from agentic.context.view._request import Draft, RequestBuilder
 from agentic.context.view._scheduler import (
+    Check,
     CompactionScheduler,
     TaskLock,
     is_loop_running,
     run,
     run_elsewhere,
 )
+from agentic.context.view._window import Note
 from agentic.errors import HistoryChanged
 from agentic.messages import Message
 from agentic.tokens import Counter
 from agentic.usage import Usage
 
-__all__ = ["View"]
+__all__ = ["Prepared", "View"]
 
 _AFTER_OVERFLOW = 0.75
 """The largest size of a second request, as a share of the refused one's. The provider counts
 differently, so a request that is only just smaller may be refused again."""
+
+
+@attrs.frozen(kw_only=True)
+class Prepared:
+    """What to send, and what happened to the history. Sizes are in tokens."""
+
+    messages: list[Message]
+    """What to send. It includes the system prompt only if the history begins with it."""
+    history: list[Message]
+    """The history from now on: the list that was passed, unless it was compacted. An owner who can
+    rewrite the history stores it; an owner who only appends may ignore it."""
+    compaction: Compaction | None = None
+    """What a trigger did; None if no compaction was due."""
+    tokens: int = 0
+    """The size of the request, with system prompt and tools, if there is a counter."""
+    fits: bool = True
+    """Whether the size is within the window less the reserve."""
+    notes: tuple[Note, ...] = ()
 
 
 @attrs.define(eq=False)

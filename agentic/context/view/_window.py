@@ -6,17 +6,17 @@ enough, so that the provider's prompt cache stays valid.
 """
 
 import operator
+from typing import Literal
 
 import attrs
 
 from agentic import truncate
 from agentic.context import strategies
 from agentic.context.budget import Policy
-from agentic.context.view._records import Note
 from agentic.messages import Message, prefix_length, split_rounds
 from agentic.tokens import Counter, TokenCache
 
-__all__ = ["WindowFitter"]
+__all__ = ["Note", "WindowFitter"]
 
 _OUTPUT_CHARS = tuple(1 << power for power in range(15, 7, -1))
 """The limits tried, in characters, for the outputs of recent messages that do not fit. They are
@@ -25,6 +25,23 @@ _STILL_GOOD = 0.8
 """A cut is kept while its size is at least this share of the allowed size."""
 _FOR_SURE = 0.75 * _STILL_GOOD
 """A view that is too large may be cut to this share of the allowed size: see `FitContextWindow`."""
+
+
+@attrs.frozen
+class Note:
+    """Something that the sender of a request should know about it."""
+
+    kind: Literal[
+        "summary_ignored",
+        "summary_shortened",
+        "summary_failed",
+        "summary_by_digest",
+        "outputs_truncated",
+        "messages_left_out",
+        "over_window",
+    ]
+    text: str
+    """The note as a sentence."""
 
 
 @attrs.define(eq=False)
