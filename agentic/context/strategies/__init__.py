@@ -12,9 +12,8 @@ from agentic.context.strategies._strategy import as_chain as as_chain
 
 if typing.TYPE_CHECKING:
     from agentic.context.strategies._fit_window import FitContextWindow
-    from agentic.context.strategies._importance import Importance
-    from agentic.context.strategies._keep_newest import KeepLast, TrimRounds
-    from agentic.context.strategies._keep_newest import truncate_messages as truncate_messages
+    from agentic.context.strategies._selection import Importance, KeepLast, TrimRounds
+    from agentic.context.strategies._selection import truncate_messages as truncate_messages
     from agentic.context.strategies._tool_outputs import ClearToolOutputs, TruncateToolOutputs
 
 __all__ = [
@@ -34,10 +33,10 @@ __getattr__, __dir__ = _lazy.load_lazily(
     {
         "ClearToolOutputs": "._tool_outputs",
         "FitContextWindow": "._fit_window",
-        "Importance": "._importance",
-        "KeepLast": "._keep_newest",
-        "TrimRounds": "._keep_newest",
+        "Importance": "._selection",
+        "KeepLast": "._selection",
+        "TrimRounds": "._selection",
         "TruncateToolOutputs": "._tool_outputs",
-        "truncate_messages": "._keep_newest",
+        "truncate_messages": "._selection",
     },
 )

@@ -6,19 +6,36 @@ until the budget is full again, so that the provider's prompt cache stays valid.
 conversation is cached, so a turn costs only as much as its new messages.
 """
 
-from collections.abc import Iterable
+import inspect
+import logging
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
 
 import attrs
 
 from agentic._protocols import for_conversation
-from agentic._validate import share, whole
-from agentic.context.strategies._note_cache import DigestNote, NoteCache, check_writer
+from agentic._validate import is_whole, must_have, share, whole
 from agentic.context.strategies._strategy import Fit, SyncSummarizer
 from agentic.errors import ConfigError
-from agentic.messages import Message, RecentConversations, Round, Task, count_settled, split_rounds
+from agentic.messages import (
+    ContextSummary,
+    Message,
+    RecentConversations,
+    Round,
+    SummaryText,
+    Task,
+    count_settled,
+    split_rounds,
+)
 from agentic.tokens import Counter, MessageSizes, TokenCache, approx_token_counter
 
 __all__ = ["FitContextWindow"]
+
+_log = logging.getLogger(__name__)
+_NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+"""A fixed time, so that views of the same history are equal no matter when they are made."""
+_MOST_KNOWN = 1_024
 
 
 @attrs.frozen(eq=False)
@@ -60,8 +77,8 @@ class FitContextWindow:
         init=False,
         repr=False,
     )
-    _note_cache: NoteCache | None = attrs.field(init=False, repr=False)
-    _recent: "RecentConversations[WindowFold]" = attrs.field(
+    _note_cache: "_NoteCache | None" = attrs.field(init=False, repr=False)
+    _recent: "RecentConversations[_WindowFold]" = attrs.field(
         factory=RecentConversations, init=False, repr=False
     )
 
@@ -76,15 +93,15 @@ class FitContextWindow:
             )
 
     @_note_cache.default
-    def _make_note_cache(self) -> NoteCache | None:
+    def _make_note_cache(self) -> "_NoteCache | None":
         if self.digest is None:
             return None
-        return NoteCache(self.digest, self.counter, self._token_cache.count_message)
+        return _NoteCache(self.digest, self.counter, self._token_cache.count_message)
 
     @digest.validator
     def _check_digest(self, _: object, value: SyncSummarizer | None) -> None:
         if value is not None:
-            check_writer(value, int(self.budget * self.low_watermark))
+            _check_writer(value, int(self.budget * self.low_watermark))
 
     @property
     def budget(self) -> int:
@@ -110,9 +127,9 @@ class FitContextWindow:
             self._recent.add(fold)
         return fit
 
-    def _fold(self) -> "WindowFold":
+    def _fold(self) -> "_WindowFold":
         target = int(self.budget * self.low_watermark)
-        return WindowFold(self.budget, target, self._note_cache)
+        return _WindowFold(self.budget, target, self._note_cache)
 
 
 @attrs.frozen
@@ -135,7 +152,7 @@ class _Cut:
     """The rounds before `start` that are kept."""
     tokens: int = 0
     """The size of what is kept, without the note."""
-    note: DigestNote | None = None
+    note: "_Note | None" = None
     unwritten: tuple[Message, ...] = ()
     """The messages that were left out but are not in the note yet, because its writer failed."""
     shows_note: bool = False
@@ -148,12 +165,12 @@ class _Cut:
 
 
 @attrs.define(eq=False)
-class WindowFold:
+class _WindowFold:
     """The fold over one conversation. A cut that needs only settled rounds is never undone."""
 
     budget: int
     target: int
-    note_cache: NoteCache | None
+    note_cache: "_NoteCache | None"
     room: int = attrs.field(init=False)
     """The size that a cut leaves for the rounds, in tokens."""
     messages: list[Message] = attrs.field(factory=list)
@@ -310,3 +327,109 @@ class WindowFold:
 def _note_size(cut: _Cut) -> int:
     """Return the size of the note in tokens; 0 if it is not shown."""
     return cut.note.tokens if cut.note and cut.shows_note else 0
+
+
+def _check_writer(writer: SyncSummarizer, room: int) -> None:
+    """Raise if a writer cannot write, or may take more than half of the room, in tokens.
+
+    Raises:
+        ConfigError: `write` is missing or async, or `max_tokens` is invalid or too large.
+    """
+    must_have("digest", writer, "write", "write(messages, counter=...)", "pass a Digest")
+    # A strategy is sync, so it cannot await an answer.
+    if inspect.iscoroutinefunction(writer.write):
+        raise ConfigError("digest", writer, "a plain function write(messages)", "pass a Digest")
+    most = getattr(writer, "max_tokens", None)
+    is_whole(1, most, "digest.max_tokens", "say how long the text may be, in tokens")
+    if writer.max_tokens > room // 2:
+        raise ConfigError(
+            "digest.max_tokens",
+            most,
+            f"up to {room // 2}, half of what a cut leaves",
+            "pass a smaller digest, or raise low_watermark",
+        )
+
+
+@attrs.frozen(eq=False)
+class _Note:
+    """A message that replaces others."""
+
+    message: Message
+    tokens: int
+    """The size of the message; 0 if there is nothing to show."""
+
+
+@attrs.frozen(eq=False)
+class _NoteCache:
+    """Writes notes and caches them.
+
+    A view may have to be rebuilt, because an earlier strategy changed old messages, or because the
+    conversation was evicted from a cache. Then only notes that are not cached are written.
+    """
+
+    writer: SyncSummarizer
+    counter: Counter
+    count: Callable[[Message], int]
+    _known: dict[tuple[int, ...], "_Written"] = attrs.field(factory=dict, init=False)
+
+    @property
+    def room(self) -> int:
+        """The largest size of a note, including a heading with a six-digit number."""
+        return self.writer.max_tokens + self.count(_message(SummaryText(""), 999_999))
+
+    def write(self, former: _Note | None, gone: Sequence[Message]) -> _Note | None:
+        """Return a note about `gone` that includes the former one; None if the writer failed."""
+        before = [former.message] if former else []
+        messages = [*before, *gone]
+        key = tuple(map(id, messages))
+        # Popped and put back, so that the first entry is the one that was used least recently.
+        known = self._known.pop(key, None)
+        if known is None or not known.is_of(messages):
+            text = self._ask(messages if not former or former.tokens else messages[1:])
+            if text is None:
+                return None
+            # Weak references: a cached note must keep no conversation alive.
+            known = _Written(self._note(text, former, messages), [*map(weakref.ref, messages)])
+        self._known[key] = known
+        if len(self._known) > _MOST_KNOWN:
+            del self._known[next(iter(self._known))]
+        return known.note
+
+    def _ask(self, messages: list[Message]) -> str | None:
+        try:
+            text = self.writer.write(messages, counter=self.counter)
+            if not isinstance(text, str):
+                raise TypeError(f"it returned {text!r:.80}, which is not text")  # noqa: TRY301  logged below
+        except Exception:  # noqa: BLE001  whatever it is, the view goes on without the note
+            _log.warning(
+                "%r wrote no note about %d messages that leave the view; they are passed to it "
+                "again at the next cut",
+                type(self.writer).__name__,
+                len(messages),
+                exc_info=True,
+            )
+            return None
+        return text
+
+    def _note(self, text: str, former: _Note | None, messages: Sequence[Message]) -> _Note:
+        number = sum(each.summary.messages_summarized if each.summary else 1 for each in messages)
+        said = SummaryText(text)
+        # A blank text would lose the former note, for this view and for all later notes.
+        if not text.strip() and former and former.message.summary:
+            said = SummaryText(former.message.summary.content, former.message.summary.notes)
+        message = _message(said, number)
+        return _Note(message, self.count(message) if said.strip() else 0)
+
+
+@attrs.frozen(eq=False)
+class _Written:
+    note: _Note
+    messages: list["weakref.ref[Message]"]
+
+    def is_of(self, messages: Sequence[Message]) -> bool:
+        """Return whether the note is about these messages: an id may have been reused."""
+        return all(ref() is message for ref, message in zip(self.messages, messages, strict=True))
+
+
+def _message(text: SummaryText, number: int) -> Message:
+    return ContextSummary(text, number, created_at=_NO_TIME, notes=text.notes).to_message()
