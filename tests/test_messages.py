@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).parents[1] / "agentic"
 LIST = Path(__file__).with_name("messages.txt")
 
 _WORD_TABLES = {
-    "context/digest/_commands.py",
+    "context/digest/_calls.py",
     "context/digest/_shell.py",
     "context/digest/_statements.py",
     "context/digest/_tools.py",

@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from agentic._validate import must_be, must_count, whole
-from agentic.context.digest._commands import Commands, Failures
-from agentic.context.digest._files import Files, FilesRead
-from agentic.context.digest._index import Index
-from agentic.context.digest._section import CHARS_PER_TOKEN, TITLE, Section, fit
+from agentic.context.digest._calls import Commands, Failures, Files, FilesRead
+from agentic.context.digest._section import CHARS_PER_TOKEN, TITLE, Index, Section, fit
 from agentic.context.digest._statements import Notices, Progress, Requests, Statements
 from agentic.context.digest._tools import ToolTable
 from agentic.context.digest._turns import Kind, read_turns, unanswered
@@ -96,7 +94,7 @@ class Digest:
             for section in takers[turn.kind]:
                 section.take(turn)
         count = (counter or self.counter).count
-        text = fit(sections, index.write, self.max_tokens, count, self.recall or "")
+        text = fit(sections, index, self.max_tokens, count, self.recall or "")
         # About as much as a section could show if it had the digest to itself.
         most = self.max_tokens * CHARS_PER_TOKEN
         stored = {each.heading: each.to_plain(most) for each in every if each.known and each.takes}

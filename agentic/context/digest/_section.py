@@ -4,8 +4,14 @@ First, each section gets what it needs, up to its share of the room. Then sectio
 complete get the rest of their lines in short form. Then the index gets its share and what the
 sections left over. What it does not use goes to lines that were cut or left out, in reading order.
 Room is measured in characters; how many characters make up the allowed tokens is found by trying.
+
+The index has the lines in which identifiers were last seen. An identifier is a path, a name with
+separators, inner capitals or digits, or a long number. Lines are ranked by the number of texts that
+mention their identifiers, divided by the length of the line. Texts are read from the newest back
+until there is enough to choose from, so the time depends on the room, not on the conversation.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
@@ -13,10 +19,10 @@ from typing import Any, ClassVar
 
 import attrs
 
-from agentic.context.digest._text import MARK, PARAGRAPH, cut, escape, tidy
-from agentic.context.digest._turns import Kind
+from agentic.context.digest._text import LINE, MARK, PARAGRAPH, cut, escape, tidy
+from agentic.context.digest._turns import Called, Kind, Words
 
-__all__ = ["CHARS_PER_TOKEN", "STORED_CHARS", "TITLE", "Line", "Section", "fit"]
+__all__ = ["CHARS_PER_TOKEN", "STORED_CHARS", "TITLE", "Index", "Line", "Section", "fit"]
 
 STORED_CHARS = 4000
 """The largest length of a text in the notes: a page, which is more than any section shows."""
@@ -29,6 +35,21 @@ _INDEX_SHARE = 0.2
 """The share of the index, even if the sections could fill all of the room."""
 _TWICE = 2
 """How often a line may occur in a digest: once in its own place, and once where it is quoted."""
+
+
+_LOOK_BACK = 20
+"""The number of characters that are read for each character of room. With 10, half a point fewer of
+the identifiers that are used again are shown at 2,000 tokens."""
+_SAID = 3
+"""The weight of a mention in a message or a call; one in an output counts 1. With equal weights,
+3 points fewer of the identifiers that are used again are shown."""
+
+_SEPARATORS = "".join(chr(code) for code in range(128) if not re.match(r"[\w./~@-]", chr(code)))
+_BLANKS = str.maketrans(dict.fromkeys(_SEPARATORS, " ") | {"\n": "\n"})
+_PIECE = re.compile(r".{1,4096}(?= |\Z)|[^ ]+")
+"""A part of a line in which identifiers are searched for. The time grows with its square, and data
+in JSON may be a single line of megabytes."""
+_NAMED = re.compile(r"\w[/._-]\w|[a-z][A-Z]|[0-9][^\W0-9_]|[^\W0-9_][0-9]|[0-9]{4}")
 
 
 @attrs.frozen
@@ -98,6 +119,78 @@ class Section:
 
 
 @attrs.define
+class Index(Section):
+    """The lines of a conversation; `write` selects the best when the remaining room is known."""
+
+    heading = "Last seen, newest first"
+    takes = ("request", "reply", "notice", "call")
+    _texts: list[tuple[str, int]] = attrs.field(factory=list)
+    """Texts, each with the weight of a mention in it."""
+    _mentions: Counter[str] = attrs.field(factory=Counter)
+    """The total weight of the texts that contain each word."""
+    _seen: list[tuple[str, set[str]]] = attrs.field(factory=list)
+    """Lines with the identifiers that were last seen in them, newest first."""
+
+    def take(self, turn: Words | Called) -> None:
+        """Add the texts of a turn."""
+        if isinstance(turn, Words):
+            self._texts.append((turn.text, _SAID))
+            return
+        values: list[Any] = [turn.arguments]
+        for value in values:  # It grows meanwhile.
+            if isinstance(value, str):
+                self._texts.append((value, _SAID))
+            elif isinstance(value, dict | list):
+                values += value.values() if isinstance(value, dict) else value
+        self._texts.append((turn.output or "", 1))
+
+    def write(self, room: int, shown: str) -> str:
+        """Return the best lines that together fit `room` characters, newest first, in a fence.
+
+        Identifiers that already occur in the text `shown` are not counted. The fence is longer than
+        any in the lines.
+        """
+        if not self._seen:
+            self._read([*((line, _SAID) for line in self.known), *self._texts], room * _LOOK_BACK)
+        heading, fence = f"\n\n## {self.heading}\n", "```"
+        room -= len(heading) + 2 * len(fence)
+        words = set(shown.translate(_BLANKS).split())
+        worths = {
+            at: sum([self._mentions[name] for name in names - words]) / (len(line) + 1)
+            for at, (line, names) in enumerate(self._seen)
+        }
+        chosen = []
+        for at in sorted(filter(worths.get, worths), key=lambda at: -worths[at]):
+            size = len(self._seen[at][0]) + 1
+            if size <= room:
+                room -= size
+                chosen.append(at)
+        lines = list(dict.fromkeys(self._seen[at][0] for at in sorted(chosen)))
+        self.known = dict.fromkeys(reversed(lines), "")
+        body = "\n".join(["", *lines, ""])
+        while fence in body:
+            fence += "`"
+        return f"{heading}{fence}{body}{fence}" if lines else ""
+
+    def _read(self, texts: list[tuple[str, int]], left: int) -> None:
+        """Find the newest line of each identifier."""
+        while texts and left > 0:
+            text, weight = texts.pop()
+            left -= len(text)
+            plain = text.translate(_BLANKS)
+            words = set(plain.split())
+            names = {word for word in words if word not in self._mentions and _NAMED.search(word)}
+            self._mentions.update([*words] * weight)
+            lines = zip(reversed(text.split("\n")), reversed(plain.split("\n")), strict=True)
+            for line, spaced in lines if names else ():
+                for piece in _PIECE.finditer(spaced):
+                    if here := names.intersection(piece[0].split()):
+                        names -= here
+                        # What is shown may reach beyond the piece.
+                        self._seen += _shown(line[piece.start() : piece.end() + 2 * LINE], here)
+
+
+@attrs.define
 class _Draft:
     """A section while its lines are selected."""
 
@@ -149,7 +242,7 @@ class _Draft:
 
 def fit(
     sections: Iterable[Section],
-    write_index: Callable[[int, str], str],
+    index: Index,
     max_tokens: int,
     count: Callable[[str], int],
     recall: str,
@@ -158,7 +251,7 @@ def fit(
     drafts = [_Draft(section, recall) for section in sections]
     room = CHARS_PER_TOKEN * max_tokens
     while room > len(TITLE):
-        text = _write(drafts, write_index, room)
+        text = _write(drafts, index, room)
         size = count(text)
         if size <= max_tokens:
             return text if text != TITLE else ""
@@ -166,7 +259,7 @@ def fit(
     return ""
 
 
-def _write(drafts: Sequence[_Draft], write_index: Callable[[int, str], str], room: int) -> str:
+def _write(drafts: Sequence[_Draft], index: Index, room: int) -> str:
     """Return a digest of about `room` characters."""
     left = (1 - _INDEX_SHARE) * room - len(TITLE)
     for draft in drafts:
@@ -175,17 +268,17 @@ def _write(drafts: Sequence[_Draft], write_index: Callable[[int, str], str], roo
     for draft in drafts:
         if draft.section.is_complete:
             left -= draft.grow(left, in_short=True)
-    text = _text(drafts, write_index, room)
+    text = _text(drafts, index, room)
     left = room - len(text)
     for draft in drafts:
         left -= draft.grow(left)
-    return text if left == room - len(text) else _text(drafts, write_index, room)
+    return text if left == room - len(text) else _text(drafts, index, room)
 
 
-def _text(drafts: Sequence[_Draft], write_index: Callable[[int, str], str], room: int) -> str:
+def _text(drafts: Sequence[_Draft], index: Index, room: int) -> str:
     """Return the sections and the index in the remaining room; no line occurs three times."""
     text = TITLE + "".join([draft.text for draft in drafts if draft.shown])
-    text += write_index(room - len(text), text)
+    text += index.write(room - len(text), text)
     seen: Counter[str] = Counter()
     kept = []
     for line in text.split("\n"):
@@ -208,3 +301,14 @@ def _item(text: str) -> str:
     # Continuation lines keep their indentation: they remain part of the item's paragraph.
     indented = (f"{line[: -len(line.lstrip())]}{escape(line.strip())}" for line in rest)
     return "\n  ".join([f"- {escape(first.strip())}", *indented])
+
+
+def _shown(line: str, names: set[str]) -> Iterator[tuple[str, set[str]]]:
+    """Yield a line, or pieces of a long line that each begin with an identifier."""
+    line = tidy(line).strip()
+    for name in sorted(names, key=lambda name: (line.find(name), name)):
+        if name in names:
+            shown = line if len(line) <= LINE else cut(line[line.find(name) :], LINE)
+            found = {each for each in names if each in shown}
+            names = names - found - {name}
+            yield shown, found

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.context.digest._commands import Commands, Failures, error_line
+from agentic.context.digest._calls import Commands, Failures, error_line
 from agentic.context.digest._turns import Called
 
 Make = Callable[..., Called]
