@@ -29,7 +29,7 @@ PRIVATE = {
     "agentic.bridges.proxy._pool": COST,
     "agentic.bridges.proxy._replies": SECONDS,
     "agentic.bridges.proxy._upstream": SECONDS,
-    "agentic.cli._chat._screen": "a terminal of any width, which takes no process each",
+    "agentic.cli._chat_screen": "a terminal of any width, which takes no process each",
     "agentic.config._strategies": "all strategies, whichever there are",
     "agentic.context.digest._calls": PARSERS,
     "agentic.context.digest._shell": PARSERS,

@@ -63,7 +63,7 @@ def _server(name: str) -> Callable[[web.Request], Any]:
 def _agent(folder: Path, server: str, address: str, model: str = "qwen3") -> Path:
     path = folder / "local.yaml"
     path.write_text(
-        "model: agentic.cli._chat._local_servers:connect\n"
+        "model: agentic.cli._local_servers:connect\n"
         f"model_options: {{server: {server}, name: {model}, address: '{address}'}}\n"
     )
     return path

@@ -22,7 +22,7 @@ from agentic.messages import ToolCall, ToolResult
 from agentic.session import Status
 
 if TYPE_CHECKING:
-    from agentic.cli._chat._live import LiveReply
+    from agentic.cli._chat_terminal import LiveReply
 
 __all__ = ["Screen", "describe_call", "describe_size"]
 
@@ -105,7 +105,7 @@ class Screen:
     def make_live(self) -> None:
         """Render Markdown from now on, and show what is being waited for."""
         # Imported here: a pipe renders nothing.
-        from agentic.cli._chat._live import LiveReply  # noqa: PLC0415
+        from agentic.cli._chat_terminal import LiveReply  # noqa: PLC0415
 
         self.live = LiveReply(self.out)
 

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import attrs
 
-from agentic.cli._chat._chat_session import ChatSession, blaming
-from agentic.cli._chat._models import choose_model, list_models
-from agentic.cli._chat._screen import describe_call
+from agentic.cli._chat_models import choose_model, list_models
+from agentic.cli._chat_screen import describe_call
+from agentic.cli._chat_session import ChatSession, blaming
 from agentic.cli._compaction import describe_compaction, describe_message, describe_undo
 from agentic.cli._options import whole_number
 from agentic.cli._output import clip, count_of

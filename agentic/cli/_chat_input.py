@@ -1,15 +1,22 @@
-r"""Requests one a line, from a pipe or typed at a plain prompt.
+r"""What a user types: requests, at a plain prompt or in a pipe, and whether a tool may run.
 
 A line that ends with a backslash continues in the next one. Empty lines are ignored.
 """
 
 import asyncio
+import re
 import signal
 import sys
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Protocol
 
 import attrs
+
+from agentic._tool_definition import ToolDefinition
+from agentic.cli._chat_screen import Screen, describe_call
+from agentic.cli._output import printable
+from agentic.messages import ToolCall
+from agentic.tools import Approval
 
 try:
     # Importing it is also what gives `input` its editing.
@@ -17,9 +24,15 @@ try:
 except ImportError:  # an interpreter without readline reads plain lines
     readline = None  # type: ignore[assignment]
 
-__all__ = ["PlainPrompt", "Prompt", "read_pipe"]
+__all__ = ["ChatApprover", "PlainPrompt", "Prompt", "read_pipe"]
 
 _HINT = "(Ctrl-C again leaves)\n"
+_ANSWER = re.compile(
+    r"(?P<once>o|once|y|yes)|(?P<always>a|always)|(?:n|no)\b[\s,:.]*(?:because\b)?[\s:]*(?P<no>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_EXPLANATION = "Answer once, always (for this tool, in this chat), or no, because ..."
+_STOPPED = "the user stopped the run"
 
 
 class Prompt(Protocol):
@@ -72,6 +85,57 @@ class PlainPrompt:
 def read_pipe(source: Iterable[bytes]) -> Generator[str, None, None]:
     """Read the lines of a pipe; bytes that are not UTF-8 become U+FFFD."""
     yield from _joined(line.decode("utf-8", "replace").rstrip("\r\n") for line in source)
+
+
+@attrs.define(eq=False)
+class ChatApprover:
+    """Shows a call in full, and asks whether it may run."""
+
+    screen: Screen
+    prompt: Prompt
+    stop: Callable[[], None]
+    """Stops the run: what Ctrl-C does at a question, too."""
+    _always: set[str] = attrs.field(factory=set, init=False)
+    """The tools that are not asked about again."""
+    _asking: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False)
+    """The calls of one turn wait for one another: there is one keyboard."""
+
+    async def approve(self, call: ToolCall, tool: ToolDefinition, /) -> Approval:
+        """Return what the user answers."""
+        async with self._asking:
+            # Within the lock: an answer to a call before this one may be `always`.
+            if call.name in self._always:
+                return Approval(allowed=True)
+            with self.screen.paused():
+                kind, reason = await self._ask(call)
+        if kind == "always":
+            self._always.add(call.name)
+        return Approval(kind in {"once", "always"}, reason)
+
+    async def _ask(self, call: ToolCall) -> tuple[str, str]:
+        self.screen.say(describe_call(call))
+        question = printable(f"Run {call.name}? [once / always / no, because ...] ")
+        while (given := await self.prompt.ask(question)) is not None:
+            if answer := _read_answer(given):
+                return answer
+            self.screen.note(_EXPLANATION)
+        self.stop()
+        return "no", _STOPPED
+
+
+def _read_answer(text: str) -> tuple[str, str] | None:
+    """Return `once`, `always` or `no`, with the reason; None if it is none of them.
+
+    >>> _read_answer("once"), _read_answer("No, because the build is red.")
+    (('once', ''), ('no', 'the build is red.'))
+    >>> _read_answer("no"), _read_answer("nothing"), _read_answer("")
+    (('no', ''), None, None)
+    """
+    found = _ANSWER.fullmatch(text.strip())
+    if found is None:
+        return None
+    kind = str(found.lastgroup)
+    return kind, found["no"] or ""
 
 
 def _typed() -> Iterator[str | None]:

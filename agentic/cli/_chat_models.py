@@ -1,35 +1,64 @@
-"""Which models a chat can use: those whose key is set, those of this machine, and none at all."""
+"""Which models a chat can use: those whose key is set, those of this machine, and none at all.
+
+Without a model, the offline agent shows what a chat does, and works on files by simple orders.
+"""
 
 import asyncio
+import difflib
 import importlib.util
+import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import attrs
 
 from agentic import config, limits
-from agentic.cli._chat._local_servers import find_servers
+from agentic.cli._local_servers import find_servers
+from agentic.limits import ModelLimits
+from agentic.loop import Decision, Input
+from agentic.messages import ToolCall
+from agentic.tools import tool
 
 __all__ = [
-    "KEYS",
     "OFFLINE",
     "Choice",
+    "OfflineModel",
     "choose_model",
     "find_choices",
+    "list_files",
     "list_models",
     "model_name",
     "new_agent",
+    "read_file",
+    "write_file",
 ]
 
 OFFLINE = "offline"
 """The name that stands for no model."""
-_HERE = "agentic.cli._chat"
+_LOCAL = "agentic.cli._local_servers:connect"
 _OFFLINE_TOOLS: Any = tuple(
-    f"{_HERE}._offline:{name}" for name in ("list_files", "read_file", "write_file")
+    f"{__name__}:{name}" for name in ("list_files", "read_file", "write_file")
 )
 _NAME = "chat"
 """The name of an agent without a file, under which its sessions are kept."""
+_WINDOW = 32_000
+_ORDERS = {
+    "list": "`list [FOLDER]` lists files",
+    "read": "`read FILE` shows a file",
+    "write": "`write FILE TEXT` replaces what is in a file; you are asked first",
+    "say": "`say TEXT` repeats a text",
+}
+_HELP = "\n".join(
+    [
+        "I am the offline agent: no model, so I only follow orders.",
+        "",
+        *(f"- {told}" for told in _ORDERS.values()),
+        "",
+        "`/model` lists the models that could take my place, `/help` what the chat itself can do.",
+    ]
+)
 
 
 @attrs.frozen
@@ -62,7 +91,7 @@ class _Key:
             return False
 
 
-KEYS = (
+_KEYS = (
     _Key(
         "anthropic", ("ANTHROPIC_API_KEY",), "anthropic", "anthropic", ("claude-",),
         "anthropic:claude-sonnet-4-5",
@@ -96,7 +125,7 @@ class Choice:
 
 def find_choices() -> list[Choice]:
     """Return what is available, the best first; the offline agent always is."""
-    found = [Choice(key.model, f"{key.variable} is set") for key in KEYS if key.variable]
+    found = [Choice(key.model, f"{key.variable} is set") for key in _KEYS if key.variable]
     for server in find_servers():
         found += [Choice(model, f"on this machine, {server.address}") for model in server.models]
     return [*found, Choice(OFFLINE, "no model: it follows simple orders, and shows the chat")]
@@ -117,12 +146,12 @@ def choose_model(agent: config.AgentConfig, name: str) -> config.AgentConfig:
     {'server': 'lmstudio', 'name': 'qwen3'}
     """
     if name == OFFLINE:
-        return attrs.evolve(agent, model=f"{_HERE}._offline:OfflineModel", model_options={})
+        return attrs.evolve(agent, model=f"{__name__}:OfflineModel", model_options={})
     server, _, model = name.partition(":")
     # Ollama is not among them: it has a provider of its own.
     if server in {"llamacpp", "lmstudio"} and model:
         options = {"server": server, "name": model}
-        return attrs.evolve(agent, model=f"{_HERE}._local_servers:connect", model_options=options)
+        return attrs.evolve(agent, model=_LOCAL, model_options=options)
     return attrs.evolve(agent, model=name)
 
 
@@ -133,9 +162,9 @@ def model_name(agent: config.AgentConfig) -> str:
     'llamacpp:qwen3'
     """
     model, options = agent.model or "no model", agent.model_options
-    if model == f"{_HERE}._local_servers:connect":
+    if model == _LOCAL:
         return f"{options['server']}:{options['name']}"
-    return OFFLINE if model.startswith(f"{_HERE}._offline:") else model
+    return OFFLINE if model.startswith(f"{__name__}:") else model
 
 
 async def list_models(agent: config.AgentConfig) -> str:
@@ -145,7 +174,7 @@ async def list_models(agent: config.AgentConfig) -> str:
     for server in servers:
         lines += ["", f"On this machine ({server.address}):", *_indented(server.models)]
     missing: list[str] = []
-    for key in KEYS:
+    for key in _KEYS:
         if key.variable:
             names = [f"{key.provider}:{name}" for name in _names_of(key)]
             lines += ["", f"By {key.variable}:", *_indented(names)]
@@ -171,3 +200,65 @@ def _what_is_missing(key: _Key) -> str:
     if not any(os.environ.get(name) for name in key.variables):
         told.append(f"set {' or '.join(key.variables)}")
     return ", ".join(told)
+
+
+@attrs.frozen
+class OfflineModel:
+    """Decides by the first word of a request."""
+
+    name: str = "offline:agent"
+
+    def limits(self) -> ModelLimits:
+        """Return a window that a long conversation can fill."""
+        return ModelLimits(_WINDOW, 0)
+
+    async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
+        """Yield the reply line by line, and then the decision."""
+        decision = await self.decide(request)
+        for line in decision.reply.splitlines(keepends=True):
+            yield line
+        yield decision
+
+    async def decide(self, request: Input, /) -> Decision:
+        """Follow an order, or explain which there are."""
+        if request.tool_results:
+            result = request.tool_results[-1]
+            return Decision(result.text if result.error else f"```text\n{result.text}\n```")
+        order, _, rest = request.user_message.strip().partition(" ")
+        match order.lower(), rest.strip():
+            case "list", folder:
+                return _call("list_files", folder=folder or ".")
+            case "read", path if path:
+                return _call("read_file", path=path)
+            case "write", both if " " in both:
+                path, _, text = both.partition(" ")
+                return _call("write_file", path=path, text=text)
+            case "say", text if text:
+                return Decision(text)
+        near = difflib.get_close_matches(order.lower(), _ORDERS, 1)
+        hint = f"Did you mean `{near[0]}`?\n\n" if near and order not in _ORDERS else ""
+        return Decision(hint + _HELP)
+
+
+def _call(name: str, **arguments: str) -> Decision:
+    # The Runner generates an id where there is none.
+    return Decision(tool_calls=[ToolCall("", name, json.dumps(arguments))])
+
+
+@tool(annotations={"readOnlyHint": True})
+def list_files(folder: str) -> str:
+    """List the files and folders of a folder."""
+    found = sorted(Path(folder).iterdir())
+    return "\n".join(f"{each.name}/" if each.is_dir() else each.name for each in found)
+
+
+@tool(annotations={"readOnlyHint": True})
+def read_file(path: str) -> str:
+    """Return the text of a file."""
+    return Path(path).read_text(encoding="utf-8", errors="replace")
+
+
+def write_file(path: str, text: str) -> str:
+    """Replace the content of a file, which is created if necessary."""
+    Path(path).write_text(text + "\n", encoding="utf-8")
+    return f"{path} now has {len(text) + 1:,} characters"

@@ -12,8 +12,8 @@ import attrs
 import click
 
 from agentic import events, usage
-from agentic.cli._chat._approval import ChatApprover
-from agentic.cli._chat._screen import Screen, describe_size
+from agentic.cli._chat_input import ChatApprover
+from agentic.cli._chat_screen import Screen, describe_size
 from agentic.cli._output import describe_problem
 from agentic.config import AgentConfig, ConfigProblems
 from agentic.loop import Decision, Runner

@@ -14,12 +14,11 @@ import click
 from rich.cells import cell_len
 
 from agentic import config
-from agentic.cli._chat._approval import ChatApprover
-from agentic.cli._chat._chat_session import ChatSession, Outcome, blaming
-from agentic.cli._chat._lines import PlainPrompt, Prompt, read_pipe
-from agentic.cli._chat._models import choose_model, find_choices, model_name, new_agent
-from agentic.cli._chat._screen import Screen, describe_size
-from agentic.cli._chat._slash import SLASHES, Quit, run_command
+from agentic.cli._chat_input import ChatApprover, PlainPrompt, Prompt, read_pipe
+from agentic.cli._chat_models import choose_model, find_choices, model_name, new_agent
+from agentic.cli._chat_screen import Screen, describe_size
+from agentic.cli._chat_session import ChatSession, Outcome, blaming
+from agentic.cli._chat_slash import SLASHES, Quit, run_command
 from agentic.cli._output import count_of, is_capable, print_warnings, printable
 from agentic.cli._place import SessionPlace, find_agent
 from agentic.cli._stdio import captured_stdio
@@ -146,7 +145,7 @@ class _Door:
         """Edit what is typed, and render what is replied."""
         try:
             # Imported here: it takes as long as everything else that a chat needs.
-            from agentic.cli._chat._prompt import TerminalPrompt  # noqa: PLC0415
+            from agentic.cli._chat_terminal import TerminalPrompt  # noqa: PLC0415
 
             self.screen.make_live()
         except ModuleNotFoundError as absent:
