@@ -7,8 +7,10 @@ that a worker whose clock is wrong neither loses its lease nor takes another's.
 import contextlib
 import json
 import logging
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import attrs
 import sqlalchemy as sa
@@ -89,8 +91,8 @@ def engine_url(database_url: str) -> str:
     url = ""
     if colon and kind in {"postgres", "postgresql"}:
         url = f"postgresql+psycopg://{rest}"
-    elif colon and kind == "sqlite" and len(rest) > 1:
-        url = database_url
+    elif colon and kind == "sqlite":
+        url = _sqlite_url(rest)
     with contextlib.suppress(ValueError, sa.exc.ArgumentError):  # a port that is no number
         sa.make_url(url)
         return url
@@ -100,6 +102,19 @@ def engine_url(database_url: str) -> str:
         "sqlite:///PATH or postgresql://HOST/NAME",
         "write the address of a database",
     )
+
+
+def _sqlite_url(rest: str) -> str:
+    """Return the address of a file, given what follows `sqlite://`; empty if that names none."""
+    found = re.fullmatch(r"/(.+?)(\?\w+=[^/]*)?", rest, re.DOTALL)
+    # Each connection would have a database of its own in memory, and no run would survive.
+    if found is None or found[1].startswith(":memory:"):
+        return ""
+    path, url = found[1], f"sqlite:///{quote(found[1])}{found[2] or ''}"
+    if sa.make_url(url).database == path:
+        return url
+    # SQLAlchemy decodes a path since 2.1. Before, it opened another file for one with a `?`.
+    return "" if "?" in path else f"sqlite://{rest}"
 
 
 @attrs.define(eq=False)

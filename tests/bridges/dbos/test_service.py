@@ -296,6 +296,26 @@ def test_mistakes_are_told(tmp_path: Path) -> None:
         Service(Runner(ScriptedDecider()), sessions=SqliteSessions("x"), database_url="mysql://x")
 
 
+@pytest.mark.parametrize("url", ["sqlite://x.db", "sqlite:///", "sqlite:///:memory:"])
+def test_address_without_a_file_is_refused(tmp_path: Path, url: str) -> None:
+    """Before anything is connected: runs in memory would not survive, nor be seen by a worker."""
+    sessions = SqliteSessions(tmp_path / "sessions.db")
+    with pytest.raises(ConfigError, match="sqlite:///PATH or postgresql"):
+        Service(Runner(ScriptedDecider()), sessions=sessions, database_url=url)
+
+
+def test_folder_may_have_any_name(tmp_path: Path) -> None:
+    """What follows a question mark is a part of the path unless it is an option."""
+    folder = tmp_path / "why? 100%"
+    folder.mkdir()
+
+    async def talk(service: Service) -> str:
+        return (await service.result(await service.submit("a", "hi"))).reply
+
+    assert _run(folder, Runner(ScriptedDecider("Hello.")), talk) == "Hello."
+    assert (folder / "runs.db").exists()
+
+
 def test_sessions_without_leases_are_refused(tmp_path: Path) -> None:
     """They could not fence a worker that is late."""
     sessions: Any = JsonlSessions(tmp_path)
