@@ -1,7 +1,9 @@
 """Removing what is over: runs with all that belongs to them, and workers that are gone."""
 
-from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
 
 from dbos import DBOSClient
 
@@ -14,18 +16,19 @@ _BATCH = 500
 
 
 def prune(
-    tables: Tables, client: DBOSClient, names: Sequence[str], older_than_seconds: float
+    tables: Tables, client: DBOSClient, selected: Mapping[str, Any], older_than_seconds: float
 ) -> int:
-    """Remove the workflows of these names that ended longer ago; return how many.
+    """Remove the selected workflows that ended longer ago; return how many.
 
     Workers go with them that have lost their lease and have no run.
     """
     # The engine removes nothing by itself without its commercial service (dbos 3.4, 2026-11-23).
-    before = datetime.now(UTC) - timedelta(seconds=older_than_seconds)
+    # Not a timedelta, which holds neither all numbers nor infinity.
+    before = datetime.fromtimestamp(max(0.0, time.time() - older_than_seconds), UTC)
     removed = 0
     while True:
         found = client.list_workflows(
-            name=list(names),
+            **selected,
             status=_OVER,
             completed_before=before.isoformat(),
             limit=_BATCH,

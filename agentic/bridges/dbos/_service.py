@@ -121,7 +121,8 @@ class Service:
     sessions: LeasedSessions = attrs.field(kw_only=True)
     database_url: str = attrs.field(kw_only=True, converter=engine_url, repr=False)
     name: str = attrs.field(default="agentic", kw_only=True, validator=must_be(str))
-    """The queue: services with different agents in one database have different names."""
+    """The queue: services with different agents in one database have different names. Without a
+    name, a service sees and removes the runs of all of them."""
     limits: QueueLimits = attrs.field(
         factory=QueueLimits, kw_only=True, validator=must_be(QueueLimits)
     )
@@ -238,11 +239,11 @@ class Service:
         Raises:
             ConfigError: the run is over.
         """
-        status = await self._status(run_id)
         # A message, because the engine's own cancellation would let the next run of the session
         # begin while a tool of this one still runs.
         await self._send(run_id, "cancel", {})
-        if status.status == "ENQUEUED":
+        # Looked at after the message is left: a worker that takes the run before then reads it.
+        if (await self._status(run_id)).status == "ENQUEUED":
             await self._connected.client.cancel_workflow_async(run_id)
 
     async def steer(self, run_id: str, message: str) -> None:
@@ -267,7 +268,14 @@ class Service:
         await self._send(run_id, "approve", body)
 
     async def questions(self, run_id: str) -> list[dict[str, Any]]:
-        """Return the calls that wait for `approve`: `call_id`, `name` and `arguments` of each."""
+        """Return the calls that wait for `approve`: `call_id`, `name` and `arguments` of each.
+
+        Raises:
+            RunNotFound: there is no such run.
+        """
+        # What was asked stays on record, also of a run that was cancelled before an answer.
+        if _outcome(await self._status(run_id)) is not None:
+            return []
         return await asyncio.to_thread(self._questions, run_id)
 
     async def find(self, run_id: str) -> RunInfo:
@@ -279,14 +287,14 @@ class Service:
         return await asyncio.to_thread(self._describe, await self._status(run_id))
 
     async def runs(self, *, limit: int = 100) -> Sequence[RunInfo]:
-        """Return the latest runs, newest first."""
+        """Return the latest runs of this service, newest first."""
         found = await self._connected.client.list_workflows_async(
-            name=RUN, queue_name=None, limit=limit, sort_desc=True
+            **self._selected(RUN), limit=limit, sort_desc=True, load_input=False
         )
         return [await asyncio.to_thread(self._describe, status) for status in found]
 
     async def prune(self, *, older_than_seconds: float) -> int:
-        """Remove the runs that ended longer ago, with their events and keys; return how many.
+        """Remove the service's runs that ended longer ago, with their events and keys; count them.
 
         The sessions stay, and so does every run that is not over. Whoever submits again with the
         key of a removed run starts a new one. The compactions that belong to runs are removed, too,
@@ -298,8 +306,16 @@ class Service:
         if not older_than_seconds >= 0:
             raise ConfigError("older_than_seconds", older_than_seconds, "a number of seconds >= 0")
         tables, client = self._connected.tables, self._connected.client
-        await asyncio.to_thread(prune, tables, client, [COMPACTION], older_than_seconds)
-        return await asyncio.to_thread(prune, tables, client, [RUN], older_than_seconds)
+        removed = 0
+        for name in (COMPACTION, RUN):
+            selected = self._selected(name)
+            removed = await asyncio.to_thread(prune, tables, client, selected, older_than_seconds)
+        return removed
+
+    def _selected(self, workflow: str) -> dict[str, Any]:
+        """Return what limits a query of the engine to the workflows of this service."""
+        # Not the queue, which the engine takes a run out of when it cancels it.
+        return {"name": workflow, "application_name": self.name and application_name(self.name)}
 
     @property
     def _connected(self) -> Place:
@@ -338,7 +354,10 @@ class Service:
         await asyncio.to_thread(self._connected.tables.send, run_id, kind, body)
 
     async def _status(self, run_id: str) -> Any:
-        found = await self._connected.client.list_workflows_async(workflow_ids=[run_id])
+        # Without its input, because a watcher asks ten times a second.
+        found = await self._connected.client.list_workflows_async(
+            workflow_ids=[run_id], **self._selected(RUN), load_input=False
+        )
         if not found:
             raise RunNotFound(run_id)
         return found[0]

@@ -70,7 +70,7 @@ def test_runs_that_are_over_are_removed(tmp_path: Path) -> None:
             done = await service.submit("says", "hi", key="k")
             await service.result(done)
             waiting, call = await _ask(service)
-            counts = [await service.prune(older_than_seconds=60)]
+            counts = [await service.prune(older_than_seconds=seconds) for seconds in (60, 1e99)]
             counts.append(await service.prune(older_than_seconds=0))
             with pytest.raises(RunNotFound):
                 await service.find(done)
@@ -86,7 +86,7 @@ def test_runs_that_are_over_are_removed(tmp_path: Path) -> None:
 
     counts, rows = asyncio.run(prune())
 
-    assert counts == [0, 1, 2]
+    assert counts == [0, 0, 1, 2]
     assert rows == dict.fromkeys(rows, 0) | {"agentic_workers": 1}
     history = asyncio.run(SqliteSessions(tmp_path / "sessions.db").open("says").load())
     assert [message.content for message in history] == ["hi", "Hello."] * 2

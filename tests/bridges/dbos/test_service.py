@@ -278,6 +278,46 @@ def test_second_worker_with_sqlite_is_refused(tmp_path: Path) -> None:
     _run(tmp_path, Runner(ScriptedDecider()), talk)
 
 
+def test_service_has_only_its_own_runs(tmp_path: Path) -> None:
+    """Another service in the same database neither finds them nor removes them."""
+
+    async def talk(service: Service) -> list[Any]:
+        url, runner = service.database_url, Runner(ScriptedDecider())
+        other = Service(runner, sessions=service.sessions, database_url=url, name="other")
+        every = Service(runner, sessions=service.sessions, database_url=url, name="")
+        async with other, every:
+            run, queued = await service.submit("a", "hi"), await other.submit("a", "hi")
+            await service.result(run)
+            with pytest.raises(RunNotFound):
+                await other.cancel(run)
+            assert await other.prune(older_than_seconds=0) == 0
+            found = [await one.runs() for one in (service, other, every)]
+            return [[each.id for each in runs] for runs in found] + [[run], [queued]]
+
+    own, others, all_runs, *expected = _run(tmp_path, Runner(ScriptedDecider("Hello.")), talk)
+
+    assert [own, others] == expected
+    assert all_runs == others + own
+
+
+def test_run_that_is_over_asks_nothing(tmp_path: Path) -> None:
+    """It was cancelled while a call waited, and nobody takes an answer any more."""
+    executor = RequireApproval(Look(), Nobody(), needs=["look"])
+    model = ScriptedDecider(Decision("I look.", [ToolCall("c1", "look", "{}")]))
+
+    async def talk(service: Service) -> list[Any]:
+        run = await service.submit("a", "look")
+        while not await service.questions(run):  # noqa: ASYNC110  another process asks
+            await asyncio.sleep(0.02)
+        await service.cancel(run)
+        await service.result(run)
+        with pytest.raises(RunNotFound):
+            await service.questions("r1")
+        return await service.questions(run)
+
+    assert _run(tmp_path, Runner(model, executor), talk) == []
+
+
 def test_mistakes_are_told(tmp_path: Path) -> None:
     """Before anything is queued."""
 
