@@ -1,5 +1,6 @@
 """The events of a run, for watchers in any process."""
 
+import contextlib
 import functools
 import logging
 import os
@@ -24,7 +25,7 @@ _MOST_CHARS = 2_000
 class Feed:
     """Stores the events of one attempt, a few times a second.
 
-    An event has a number in its run, which is the same in every attempt, so that a replay adds
+    An event has a key in its run, which is the same in every attempt, so that a replay adds
     nothing. Pieces of a reply are numbered by attempt: a decision that is made again is streamed
     again.
     """
@@ -35,6 +36,7 @@ class Feed:
     _numbers: dict[str, int] = attrs.field(init=False, factory=dict)
     _attempt: str = attrs.field(init=False, factory=lambda: os.urandom(4).hex())
     _receivers: list[tuple[Any, Any]] = attrs.field(init=False, factory=list)
+    _is_over: "asyncio.Event" = attrs.field(init=False, factory=lambda: asyncio.Event())
 
     def connect(self, runner: object) -> None:
         """Listen to a Runner."""
@@ -45,14 +47,16 @@ class Feed:
             self._receivers.append((events_signal, receiver))
 
     def disconnect(self) -> None:
-        """Stop listening."""
+        """Stop listening; what has arrived is still written."""
         for signal, receiver in self._receivers:
             signal.disconnect(receiver)
+        self._is_over.set()
 
     def add(self, body: dict[str, Any]) -> None:
         """Add one event."""
         delta = body["type"] == "message_update"
-        kind = self._attempt if delta else "event"
+        # Not one count for all: calls that run side by side end in another order in a replay.
+        kind = self._attempt if delta else f"{body['type']}/{body.get('call_id', '')}"
         if delta and self._waiting and self._waiting[-1][1]["type"] == "message_update":
             self._waiting[-1][1]["delta"] += body["delta"]  # one row for all of a moment
             return
@@ -61,10 +65,14 @@ class Feed:
         self._waiting.append((f"{kind}/{number}", body))
 
     async def write(self) -> None:
-        """Store events until cancelled."""
-        while True:
-            await asyncio.sleep(_PAUSE_SECONDS)
+        """Store events until `disconnect`, and then the latest ones."""
+        # By one task: two could store their rows in the wrong order, and whoever watches asks for
+        # what follows the latest row.
+        while not self._is_over.is_set():
             await self.flush()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._is_over.wait(), _PAUSE_SECONDS)
+        await self.flush()
 
     async def flush(self) -> None:
         """Store what has arrived. A failure costs watchers some events, and the run nothing."""

@@ -117,9 +117,10 @@ class RunAttempt:
                 return await self._run(self._runner, message)
         finally:
             feed.disconnect()
-            writing.cancel()
-            if steps.over is None:
-                await feed.flush()
+            if steps.over is not None:
+                writing.cancel()  # the next owner stores the events of what it does
+            else:
+                await writing
 
     def deliver(self, control: Control) -> None:
         """Take a message from another process, in the thread of the loop."""
