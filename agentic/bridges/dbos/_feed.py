@@ -36,7 +36,7 @@ class Feed:
     _numbers: dict[str, int] = attrs.field(init=False, factory=dict)
     _attempt: str = attrs.field(init=False, factory=lambda: os.urandom(4).hex())
     _receivers: list[tuple[Any, Any]] = attrs.field(init=False, factory=list)
-    _is_over: "asyncio.Event" = attrs.field(init=False, factory=lambda: asyncio.Event())
+    _is_over: "asyncio.Event" = attrs.field(init=False, factory=asyncio.Event)
 
     def connect(self, runner: object) -> None:
         """Listen to a Runner."""
