@@ -26,6 +26,7 @@ from agentic.bridges.dbos._worker import (
 )
 from agentic.errors import AgenticError, ConfigError
 from agentic.history import LeasedSessions
+from agentic.history._waiting import in_thread
 from agentic.loop import Runner
 from agentic.usage import Usage
 
@@ -151,13 +152,18 @@ class Service:
             raise ConfigError("lease_seconds", value, "a number of seconds above 0", "leave it out")
 
     async def __aenter__(self) -> Self:
-        self._place = await asyncio.to_thread(self._connect)
+        try:
+            await in_thread(self._connect)
+        except asyncio.CancelledError:
+            # The thread has connected nevertheless.
+            await self.__aexit__()
+            raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
         place, self._place = self._place, None
         if place is not None:
-            await asyncio.to_thread(place.client.destroy)
+            await in_thread(place.client.destroy)
             place.tables.close()
 
     def worker(self) -> Worker:
@@ -323,7 +329,7 @@ class Service:
             raise ConfigError("service", self.name, "connected", "use it in `async with service:`")
         return self._place
 
-    def _connect(self) -> Place:
+    def _connect(self) -> None:
         tables = Tables(self.database_url)
         tables.create()
         DBOS.migrate(self.database_url)
@@ -335,7 +341,7 @@ class Service:
         )
         agent: Any = self.agent
         make = (lambda _: agent) if isinstance(agent, Runner) else agent
-        return Place(
+        self._place = Place(
             make,
             self.sessions,
             self.database_url,

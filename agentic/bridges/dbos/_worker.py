@@ -26,6 +26,7 @@ from agentic.bridges.dbos._stores import OpenStores, SessionWriter
 from agentic.bridges.dbos._tables import Tables, insist
 from agentic.errors import ConfigError, HistoryUnavailable
 from agentic.history import LeasedSessions
+from agentic.history._waiting import in_thread
 from agentic.loop import Runner
 
 __all__ = ["COMPACTION", "RUN", "VERSION", "Json", "Place", "Worker", "application_name"]
@@ -37,6 +38,7 @@ VERSION = "agentic-1"
 would orphan the runs of the former version."""
 RUN = "agentic_run"
 COMPACTION = "agentic_compaction"
+_ALONE = "the only worker of its process and, with SQLite, of its database"
 _POLL_SECONDS = 0.1
 _RETRY_SECONDS = 0.5
 _CONNECTIONS = 4
@@ -131,11 +133,16 @@ class Worker:
         return len(self._attempts)
 
     async def __aenter__(self) -> Self:
-        await asyncio.to_thread(self._start)
+        try:
+            await in_thread(self._start)
+        except asyncio.CancelledError:
+            # The thread has started it nevertheless, and nobody else would stop it.
+            await in_thread(self._stop)
+            raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await asyncio.to_thread(self._stop)
+        await in_thread(self._stop)
 
     async def wait(self) -> None:
         """Wait until the lease is lost.
@@ -160,17 +167,11 @@ class Worker:
             await asyncio.sleep(_POLL_SECONDS)
 
     def _start(self) -> None:
-        if _running:
-            raise ConfigError("worker", self.id, "one worker in a process", "start a process")
-        # The engine lets several processes use one file, which was not shown to hold under kills.
-        if self.place.tables.is_sqlite and self.place.tables.living():
-            raise ConfigError(
-                "database_url",
-                "a SQLite database that has a worker already",
-                "one worker with SQLite",
-                "use PostgreSQL for several workers; after a crash, wait until its lease ends",
-            )
-        _running.append(self)
+        with _starting:
+            if _running:
+                problem = "this process has a worker already: start another process for this one"
+                raise ConfigError("worker", self.id, _ALONE, message=problem)
+            _running.append(self)
         try:
             self._launch()
         except BaseException:
@@ -179,6 +180,13 @@ class Worker:
 
     def _launch(self) -> None:
         place = self.place
+        # The engine lets several processes use one file, which was not shown to hold under kills.
+        if place.tables.is_sqlite and place.tables.living():
+            problem = (
+                "this SQLite database has a worker already, and SQLite allows one worker: use "
+                "PostgreSQL for several; after a crash, wait until the lease ends"
+            )
+            raise ConfigError("worker", self.id, _ALONE, message=problem)
         config: DBOSConfig = {
             "name": application_name(place.queue),
             "system_database_url": place.url,
@@ -211,17 +219,21 @@ class Worker:
         self._listener.start()
 
     def _stop(self) -> None:
+        if self not in _running:  # refused: the process and its engine are another worker's
+            return
         # First of all: what the engine cancels now must not be stored as the end of a run.
         self._stopping.set()
         for attempt in list(self._attempts.values()):
             attempt.log.steps.stop()
             attempt.trial.hand_over()
-        DBOS.destroy(destroy_registry=True)
-        asyncio.run(self._stores.aclose())  # the engine's loop is gone, and they need none
-        if self._listener is not None:
-            self._listener.join(timeout=5)
-        self._lease.stop()
-        if self in _running:
+        try:
+            DBOS.destroy(destroy_registry=True)
+            asyncio.run(self._stores.aclose())  # the engine's loop is gone, and they need none
+        finally:
+            if self._listener is not None:
+                self._listener.join(timeout=5)
+            # Last: from here on others take over, and this worker must have nothing under way.
+            self._lease.stop()
             _running.remove(self)
 
     def _make_run(self) -> Callable[..., Any]:
@@ -353,4 +365,6 @@ class Worker:
 
 
 _running: list[Worker] = []
-"""The worker of this process."""
+"""The worker of this process: the engine is a singleton of its module."""
+_starting = threading.Lock()
+"""Two workers may be started by two threads."""

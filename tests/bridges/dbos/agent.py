@@ -188,7 +188,7 @@ async def _enter(service: Any, stack: contextlib.AsyncExitStack) -> Any:
         try:
             return await stack.enter_async_context(service.worker())
         except ConfigError as refused:
-            if "one worker with SQLite" not in str(refused):
+            if "SQLite allows one worker" not in str(refused):
                 raise
         await asyncio.sleep(0.05)
 

@@ -271,7 +271,7 @@ def test_second_worker_with_sqlite_is_refused(tmp_path: Path) -> None:
     """In the same process, too."""
 
     async def talk(service: Service) -> None:
-        with pytest.raises(ConfigError, match="one worker"):
+        with pytest.raises(ConfigError, match="a worker already"):
             async with service.worker():
                 pass
 

@@ -5,13 +5,16 @@ import contextlib
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agentic.bridges.dbos import Service
+from agentic.errors import ConfigError
 from agentic.history.sqlite import SqliteSessions
 from agentic.loop import Decision, Input, Runner
 from agentic.messages import ToolCall, ToolResult
+from agentic.testing import ScriptedDecider
 from agentic.tools import ToolDefinition
 
 
@@ -43,6 +46,79 @@ class Slow:
         if self.slow == part and not self.began.is_set():
             self.began.set()
             await asyncio.sleep(60)
+
+
+class Stuck(SqliteSessions):
+    """Sessions whose connections cannot be closed."""
+
+    def keeping(self, _: int, /) -> "Stuck":
+        """Return sessions that keep connections."""
+        return self
+
+    async def aclose(self) -> None:
+        """Fail."""
+        raise OSError("cannot be closed")
+
+
+def _service(folder: Path, sessions: SqliteSessions | None = None) -> Service:
+    return Service(
+        Runner(ScriptedDecider("Hello.")),
+        sessions=sessions or SqliteSessions(folder / "sessions.db"),
+        database_url=f"sqlite:///{folder}/runs.db",
+    )
+
+
+async def _say_hello(service: Service) -> str:
+    return (await service.result(await service.submit("a", "hi"), timeout_seconds=10)).reply
+
+
+def test_cancelled_start_leaves_no_worker(tmp_path: Path) -> None:
+    """Its thread goes on, and the process could have no other worker."""
+
+    async def start_again() -> str:
+        async with _service(tmp_path) as service:
+            starting = asyncio.create_task(service.worker().__aenter__())
+            await asyncio.sleep(0)
+            starting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await starting
+            async with service.worker():
+                return await _say_hello(service)
+
+    assert asyncio.run(start_again()) == "Hello."
+
+
+def test_only_one_of_several_workers_starts(tmp_path: Path) -> None:
+    """Also if they are started in the same moment."""
+
+    async def start_all() -> tuple[list[Any], str]:
+        async with _service(tmp_path) as service:
+            workers = [service.worker() for _ in range(5)]
+            starting = (worker.__aenter__() for worker in workers)
+            begun = await asyncio.gather(*starting, return_exceptions=True)
+            reply = await _say_hello(service)
+            await next(each for each in workers if each in begun).__aexit__()
+            return begun, reply
+
+    begun, reply = asyncio.run(start_all())
+
+    assert sum(isinstance(each, ConfigError) for each in begun) == 4
+    assert reply == "Hello."
+
+
+def test_worker_that_fails_to_stop_is_gone(tmp_path: Path) -> None:
+    """The next one begins at once."""
+
+    async def work_twice() -> list[str]:
+        async with _service(tmp_path, Stuck(tmp_path / "sessions.db")) as service:
+            worker = await service.worker().__aenter__()
+            replies = [await _say_hello(service)]
+            with pytest.raises(OSError, match="closed"):
+                await worker.__aexit__()
+        async with _service(tmp_path) as service, service.worker():
+            return [*replies, await _say_hello(service)]
+
+    assert asyncio.run(work_twice()) == ["Hello.", "Hello."]
 
 
 @pytest.mark.parametrize("slow", ["model", "tool"])
