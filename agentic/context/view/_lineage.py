@@ -115,13 +115,18 @@ class Generation:
         """Build a generation from its JSON form.
 
         Raises:
-            KeyError, TypeError or ValueError: `to_plain` did not return this.
+            KeyError, OverflowError, TypeError or ValueError: `to_plain` did not return this.
         """
+        cut, kept = int(plain["covered"]), tuple(map(int, plain["kept"]))
+        summary = None if plain["summary"] is None else from_plain(plain["summary"])
+        # Otherwise it would fail later, in the middle of a request.
+        if not all(0 <= position < cut for position in kept) or (summary and not summary.content):
+            raise ValueError("a position or a summary that no compaction has")
         return cls(
-            int(plain["covered"]),
-            tuple(map(int, plain["kept"])),
+            cut,
+            kept,
             int(plain["lead"]),
-            None if plain["summary"] is None else from_plain(plain["summary"]),
+            summary,
             reason=str(plain["reason"]),
             digest=str(plain["prefix"]),
             shown=str(plain.get("shown", "")),

@@ -205,7 +205,7 @@ class CompactionScheduler:
                 backoff = state["backoff"]
                 self.backoff = Backoff(int(backoff["tokens"]), float(backoff["growth"]))
             self.held_off_below = int(state.get("held_off_below", 0))
-        except (KeyError, TypeError, ValueError) as problem:
+        except (KeyError, OverflowError, TypeError, ValueError) as problem:
             raise ConfigError(
                 "state", dict(state), "what state() returned", "leave it out: it is damaged"
             ) from problem

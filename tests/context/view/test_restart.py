@@ -142,7 +142,7 @@ def test_a_state_of_another_list_is_compared_once() -> None:
 def _damaged(value: Any) -> Iterator[Any]:
     """Yield a state with one value missing or of another type, in turn for each value."""
     for key in value if isinstance(value, dict) else range(len(value)):
-        for wrong in (None, "?", [], {}):
+        for wrong in (None, "?", [], {}, 10**30, float("inf")):  # JSON may hold Infinity
             yield _with(value, key, wrong)
         if isinstance(value, dict):
             yield {name: each for name, each in value.items() if name != key}
