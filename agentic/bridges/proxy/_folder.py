@@ -7,6 +7,7 @@ the owner of the process can read it.
 
 import json
 import logging
+import operator
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -55,11 +56,20 @@ class StateFolder:
 
     def load(self) -> Iterator[SavedConversation]:
         """Yield what was saved, the latest last; a damaged file is passed over with a warning."""
-        for path in sorted(self.path.glob("*.json"), key=lambda each: each.stat().st_mtime):
+        found: list[tuple[float, SavedConversation]] = []
+        for path in self.path.glob("*.json"):
             try:
-                yield _read(path)
-            except (KeyError, OSError, TypeError, ValueError) as error:
+                found.append((path.stat().st_mtime, _read(path)))
+            except (
+                KeyError,
+                OSError,
+                OverflowError,
+                TypeError,
+                ValueError,
+                RecursionError,
+            ) as error:
                 _log.warning("%s is passed over: %s", path, error)
+        yield from (saved for _, saved in sorted(found, key=operator.itemgetter(0)))
 
     def save(
         self, path: Path | None, owner: str, hashes: list[bytes], size: int, state: Any
@@ -77,8 +87,11 @@ class StateFolder:
         return path
 
     def forget(self, path: Path) -> None:
-        """Remove a file."""
-        path.unlink(missing_ok=True)
+        """Remove a file; one that stays is found by the next process, and forgotten by it."""
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            _log.warning("%s is not removed: %s", path, error)
 
 
 def _read(path: Path) -> SavedConversation:

@@ -18,7 +18,6 @@ from agentic.bridges._lists import find_continued, find_nearest
 from agentic.bridges.dicts import Conversation
 from agentic.bridges.proxy._body import ListText
 from agentic.bridges.proxy._folder import StateFolder
-from agentic.errors import ConfigError
 
 __all__ = ["PooledConversation", "ProxyPool"]
 
@@ -71,7 +70,7 @@ class ProxyPool:
             try:
                 conversation = self.make(wire, saved.state)
                 covered = int(saved.state.get("covered", 0))
-            except (ConfigError, TypeError, ValueError) as error:
+            except (OverflowError, TypeError, ValueError) as error:
                 _log.warning("%s is passed over: %s", saved.path, error)
                 continue
             self._pooled.append(

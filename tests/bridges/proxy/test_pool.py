@@ -106,17 +106,43 @@ def test_pool_is_bounded_by_bytes(pool: ProxyPool) -> None:
     assert len(pool) == 0
 
 
+@pytest.mark.parametrize("wrong", [None, float("inf"), "?"])
+@pytest.mark.parametrize("place", ["covered", "size"])
 def test_damaged_file_count_is_passed_over(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, place: str, wrong: object
 ) -> None:
     """The proxy starts, and the conversation is summarized again."""
-    state = {**_make(openai_chat, None).state(), "covered": None}
+    state = _make(openai_chat, None).state()
     saved = {"v": 1, "owner": "ann", "hashes": [], "size": 10, "state": state}
+    (saved if place == "size" else state)[place] = wrong
     (tmp_path / "x.json").write_text(json.dumps(saved))
 
     Proxy("http://localhost:9", 2_000, store=tmp_path)
 
     assert "x.json is passed over" in caplog.text
+
+
+def test_unreadable_files_are_passed_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A link to nothing, and a text that is nested too deeply."""
+    (tmp_path / "link.json").symlink_to(tmp_path / "nothing")
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+
+    Proxy("http://localhost:9", 2_000, store=tmp_path)
+
+    assert caplog.text.count("is passed over") == 2
+
+
+def test_file_that_stays_harms_no_request(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The conversation is forgotten, although its file cannot be removed."""
+    pool = Proxy("http://localhost:9", 2_000, max_conversations=1, store=tmp_path)._pool
+    for name in ("a", "b"):
+        pooled = pool.take("ann", openai_chat, _items(name), 10)
+        pooled.saved = tmp_path / f"{name}.json"
+        pooled.saved.mkdir()
+        pool.release(pooled)
+
+    assert len(pool) == 1
+    assert "a.json is not removed" in caplog.text
 
 
 def test_failed_save_leaves_no_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
