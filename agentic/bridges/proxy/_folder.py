@@ -22,6 +22,8 @@ __all__ = ["SavedConversation", "StateFolder"]
 
 _log = logging.getLogger(__name__)
 _VERSION = 1
+_DAMAGED = (KeyError, OSError, OverflowError, RecursionError, TypeError, ValueError)
+"""What it raises to read a file that somebody else wrote, or removes in the same moment."""
 
 
 @attrs.frozen
@@ -60,14 +62,7 @@ class StateFolder:
         for path in self.path.glob("*.json"):
             try:
                 found.append((path.stat().st_mtime, _read(path)))
-            except (
-                KeyError,
-                OSError,
-                OverflowError,
-                TypeError,
-                ValueError,
-                RecursionError,
-            ) as error:
+            except _DAMAGED as error:
                 _log.warning("%s is passed over: %s", path, error)
         yield from (saved for _, saved in sorted(found, key=operator.itemgetter(0)))
 

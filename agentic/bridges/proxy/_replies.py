@@ -74,11 +74,14 @@ class ReplyReader:
 
     def _take(self, piece: bytes) -> None:
         self._received += len(piece)
-        self._buffer += self._inflate.decompress(piece) if self._inflate else piece
+        plain = self._inflate.decompress(piece) if self._inflate else piece
+        self._buffer += plain
         if len(self._buffer) > _MAX_BYTES:
             raise ValueError("too large to be a reply")
         if self._is_stream:
-            self._take_lines()
+            # Splitting copies the buffer: for each piece of one long line, that would be quadratic.
+            if b"\n" in plain:
+                self._take_lines()
         elif self._received == self._length:
             self._end()
 

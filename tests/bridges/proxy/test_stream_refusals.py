@@ -209,3 +209,16 @@ def test_heartbeats_are_not_held_for_long() -> None:
 
     assert not is_refused
     assert 0 < head.count(b": wait") < 100
+
+
+def test_long_line_is_read_in_linear_time(growth: Any) -> None:
+    """An image may be one line of megabytes, which arrives in pieces of a few kilobytes."""
+
+    def read(size: int) -> None:
+        reader = ReplyReader(openai_chat, is_stream=True, encoding="", length=None)
+        line = _chunk(content="x" * size)
+        for start in range(0, len(line), 1_024):
+            reader.feed(line[start : start + 1_024])
+        assert reader.has_begun
+
+    assert growth(read, 1_000_000) < 10
