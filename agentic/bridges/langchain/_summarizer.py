@@ -12,7 +12,7 @@ import concurrent.futures
 import contextvars
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -31,6 +31,7 @@ __all__ = ["summarizer"]
 _SUMMARY_PREFIX = "Here is a summary of the conversation to date:\n\n"
 """How SummarizationMiddleware begins the message that holds a summary."""
 _MOST_SUMMARIES = 64
+_TAG = '<message type="'
 _XML = re.compile(r'<message type="(\w+)">(.*?)</message>', re.DOTALL)
 _CONTENT = re.compile(r"<content>(.*?)</content>", re.DOTALL)
 # LangChain quotes with `quoteattr`, which takes ' for a value that contains ".
@@ -126,8 +127,11 @@ def _messages_in(prompt: list[BaseMessage]) -> list[Message]:
     given = [read_message(message) for message in prompt]
     if len(given) != 1:
         return given
-    found = list(_from_xml(given[0].content)) or list(_from_prefixes(given[0].content))
-    return list(_paired(found)) or given
+    text = given[0].content
+    prefix = _PREFIX.search(text)
+    # Only XML is escaped: after a prefix, a tag is what somebody said.
+    quoted = prefix is not None and text.find(_TAG, 0, prefix.start()) < 0
+    return list(_paired((_from_prefixes if quoted else _from_xml)(text))) or given
 
 
 def _from_xml(text: str) -> Iterator[Message]:
@@ -173,7 +177,7 @@ def _message(role: str, content: str, calls: list[ToolCall]) -> Message:
     return Message("system" if role == "system" else "user", content)
 
 
-def _paired(messages: list[Message]) -> Iterator[Message]:
+def _paired(messages: Iterable[Message]) -> Iterator[Message]:
     """Yield the messages with each result under the id of a call: the text has them in order."""
     waiting: list[ToolCall] = []
     for message in messages:
