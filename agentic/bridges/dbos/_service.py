@@ -13,6 +13,7 @@ from dbos import DBOS, DBOSClient
 
 from agentic._lazy import asyncio
 from agentic._validate import must_be, whole
+from agentic._waiting import in_thread
 from agentic.bridges.dbos._prune import prune
 from agentic.bridges.dbos._tables import Tables, engine_url
 from agentic.bridges.dbos._worker import (
@@ -26,7 +27,6 @@ from agentic.bridges.dbos._worker import (
 )
 from agentic.errors import AgenticError, ConfigError
 from agentic.history import LeasedSessions
-from agentic.history._waiting import in_thread
 from agentic.loop import Runner
 from agentic.usage import Usage
 

@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from dbos import DBOS, DBOSClient, DBOSConfig, Serializer
 
 from agentic._lazy import asyncio
+from agentic._waiting import in_thread
 from agentic.bridges.dbos._lease import LeaseLost, WorkerLease
 from agentic.bridges.dbos._log import RunLog
 from agentic.bridges.dbos._prune import requeue_orphans
@@ -26,7 +27,6 @@ from agentic.bridges.dbos._stores import OpenStores, SessionWriter
 from agentic.bridges.dbos._tables import Tables, insist
 from agentic.errors import ConfigError, HistoryUnavailable
 from agentic.history import LeasedSessions
-from agentic.history._waiting import in_thread
 from agentic.loop import Runner
 
 __all__ = ["COMPACTION", "RUN", "VERSION", "Json", "Place", "Worker", "application_name"]
