@@ -37,6 +37,8 @@ NOWHERE = (0, 0)
 """What a caller knows of a session that has no entries."""
 _STATES = "SELECT seq, view, standing, messages, summarized FROM entries WHERE session = ?"
 _TEXTS = "SELECT seq, text FROM entries WHERE session = ?"
+# With `AND key = ?` alone, SQLite 3.40 reads every entry of the session instead of the index.
+_KEYED = "AND seq IN (SELECT seq FROM entries WHERE session = ? AND key = ?) ORDER BY seq"
 _APPENDED = "kind NOT IN ('replace', 'restore')"
 """Not `= 'message'`: an entry of an unknown kind must be refused, not left out."""
 
@@ -200,8 +202,7 @@ class SessionRows:
         Raises:
             HistoryCorrupt: the entry cannot be read.
         """
-        find = f"{_TEXTS} AND key = ? ORDER BY seq"
-        found = yield Query(find, (self.session, hash_key(key)))
+        found = yield Query(f"{_TEXTS} {_KEYED}", (self.session, self.session, hash_key(key)))
         for seq, text in found:
             entry = _decode(seq, text, self.name)
             # Two keys may have the same hash.

@@ -7,8 +7,9 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -20,6 +21,7 @@ from agentic.messages import Message
 BULK = Message("user", "x" * 3_000)
 LATER = Message("user", "after space was freed")
 SUMMARY = Message("system", "They greeted.")
+_Ask: TypeAlias = Callable[[SqliteRows], Any]
 
 
 @pytest.fixture
@@ -148,7 +150,7 @@ async def _write_sessions(path: Path, *lengths: int) -> None:
             await store.append(LATER)
 
 
-def _count_steps(path: Path, session_id: str, question: str) -> int:
+def _count_steps(path: Path, session_id: str, ask: _Ask) -> int:
     """Count the instructions that SQLite carries out to answer a question about a session."""
     count = 0
 
@@ -161,21 +163,49 @@ def _count_steps(path: Path, session_id: str, question: str) -> int:
         rows = SqliteRows.find(connection, session_id, session_id)
         assert rows
         connection.set_progress_handler(tick, 1)
-        state = rows.ask(rows.state())
-        rows.ask(rows.diff() if question == "diff" else getattr(rows, question)(state))
+        rows.ask(ask(rows))
     return count
 
 
+def _ask_of_state(question: str) -> _Ask:
+    def ask(rows: SqliteRows) -> Any:
+        state = yield from rows.state()
+        return (yield from getattr(rows, question)(state))
+
+    return ask
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("question", ["view", "diff", "restored", "before_replace"])
-def test_long_session_costs_no_more(path: Path, question: str) -> None:
+@pytest.mark.parametrize(
+    "ask",
+    [*map(_ask_of_state, ["view", "restored", "before_replace"]), SqliteRows.diff],
+    ids=["view", "restored", "before_replace", "diff"],
+)
+def test_long_session_costs_no_more(path: Path, ask: _Ask) -> None:
     """Of 3,000 messages, SQLite looks at those of the answer, and finds them without a search."""
     asyncio.run(_write_sessions(path, 100, 3_000))
 
-    short, long = (_count_steps(path, session_id, question) for session_id in ("100", "3000"))
+    short, long = (_count_steps(path, session_id, ask) for session_id in ("100", "3000"))
 
     assert abs(short - long) <= 2  # the end of the table, or of another session
     assert long < 1_500
+
+
+@pytest.mark.parametrize("key", ["7", "none"])
+def test_key_is_found_by_index(path: Path, key: str) -> None:
+    """A run that is replayed asks for the key of each of its messages."""
+
+    async def write(count: int) -> None:
+        async with SqliteStore(path, str(count)) as store:
+            for number in range(count):
+                await store.append(Message("user", f"{number}"), key=str(number))
+
+    asyncio.run(write(20))
+    asyncio.run(write(200))
+
+    short, long = (_count_steps(path, each, lambda rows: rows.keyed(key)) for each in ("20", "200"))
+
+    assert abs(short - long) <= 2  # the end of the table, or of another session
 
 
 def test_list_reads_one_row_each(path: Path) -> None:
