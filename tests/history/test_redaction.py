@@ -1,8 +1,10 @@
 """What a redaction leaves in the files: nothing, wherever the secret was."""
 
 import asyncio
+import contextlib
 import json
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +166,31 @@ def test_unknown_fields_survive_a_redaction(tmp_path: Path) -> None:
 
     assert [first, third] == [plain[0], plain[2]]
     assert second == {**plain[1], "message": {"v": 1, "role": "user", "content": MARK}}
+
+
+@pytest.mark.parametrize(
+    "read", [lambda place: place.open("monday").load(), SqliteSessions.list], ids=["load", "list"]
+)
+def test_kept_error_lets_redaction_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: Callable[[Any], Any]
+) -> None:
+    """What could not be read is read no longer, even while somebody keeps the error."""
+    monkeypatch.setattr("agentic.history.sqlite._database.BUSY_SECONDS", 0.2)
+    place = SqliteSessions(tmp_path / "s.db")
+
+    async def write() -> None:
+        for name in ("monday", "tuesday"):
+            async with place.open(name) as store:
+                await store.append(Message("user", SECRET))
+                await store.append(Message("user", "Why?"))
+        with contextlib.closing(sqlite3.connect(place.path)) as other, other:
+            other.execute("UPDATE entries SET text = x'7b', written_at = 'then' WHERE session = 1")
+        with pytest.raises(HistoryCorrupt) as kept:
+            await read(place)
+        assert kept.traceback
+        await place.redact("tuesday", 0, MARK)
+
+    asyncio.run(write())
 
 
 def test_reader_keeps_redaction_from_ending(

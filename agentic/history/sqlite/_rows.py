@@ -5,6 +5,7 @@ writer at a time, so what the check has found holds until the commit. The times 
 machine, which all processes on one file share.
 """
 
+import contextlib
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -49,14 +50,17 @@ class SqliteRows(SessionRows):
 
     def ask(self, question: Question[T]) -> T:
         """Return the answer to a question about this session."""
-        try:
-            query = next(question)
-            while True:
-                # the cursor itself, so that at most one undecoded row is in memory
-                query = question.send(self.connection.execute(query.sql, query.values))
-        except StopIteration as answered:
-            answer: T = answered.value
-            return answer
+        # Closed at once: an error that somebody keeps would keep it, too, and it would hold the
+        # snapshot, for which a redaction then waits in vain.
+        with contextlib.closing(self.connection.cursor()) as cursor:
+            try:
+                query = next(question)
+                while True:
+                    # the cursor itself, so that at most one undecoded row is in memory
+                    query = question.send(cursor.execute(query.sql, query.values))
+            except StopIteration as answered:
+                answer: T = answered.value
+                return answer
 
     def append(self, kind: str, text: bytes, state: State, key: str | None = None) -> None:
         """Add an entry after which the session is in this state.

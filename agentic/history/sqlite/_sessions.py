@@ -268,7 +268,8 @@ class SqliteSessions(LeasedBase):
         with contextlib.closing(connection), reading(self.path):
             connection.row_factory = sqlite3.Row
             try:
-                return [_describe(row) for row in connection.execute(_LIST)]
+                # All at once: the error below would keep an open cursor, as in `SqliteRows.ask`.
+                return [_describe(row) for row in connection.execute(_LIST).fetchall()]
             except TypeError as problem:  # a column may hold any type
                 raise HistoryCorrupt(str(self.path), 0, str(problem)) from problem
 
