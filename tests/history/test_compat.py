@@ -1,16 +1,20 @@
 """Sessions that earlier versions wrote are read by this one, and by every later one."""
 
 import asyncio
+import contextlib
 import runpy
 import shutil
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agentic.errors import HistoryNotWritten
 from agentic.history import JsonlSessions, Sessions
 from agentic.history.sqlite import SqliteSessions
+from agentic.messages import Message
 
 COMPAT = Path(__file__).with_name("compat")
 VERSIONS = sorted(path for path in COMPAT.iterdir() if (path / "expected.json").exists())
@@ -57,3 +61,23 @@ def test_sessions_of_earlier_versions_are_moved(
 
     for target in other:
         asyncio.run(move(target))
+
+
+def test_held_database_of_earlier_version_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It must be migrated even to be read, and another program does not let go of it."""
+    monkeypatch.setattr("agentic.history.sqlite._database.BUSY_SECONDS", 0.05)
+    place = SqliteSessions(shutil.copy(VERSIONS[0] / "sessions.db", tmp_path))
+
+    async def use() -> None:
+        with pytest.raises(OSError, match="another program holds the database"):
+            await place.list()
+        with pytest.raises(HistoryNotWritten, match="another program holds the database"):
+            await place.rename("compacted", "A title")
+        with pytest.raises(HistoryNotWritten, match="another program holds the database"):
+            await place.open("compacted").append(Message("user", "hello"))
+
+    with contextlib.closing(sqlite3.connect(place.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        asyncio.run(use())

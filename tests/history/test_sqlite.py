@@ -401,7 +401,7 @@ def test_endlessly_held_database_is_told(path: Path, monkeypatch: pytest.MonkeyP
 
     async def write() -> None:
         async with SqliteStore(path) as store:
-            with pytest.raises(HistoryNotWritten, match="another program has held the database"):
+            with pytest.raises(HistoryNotWritten, match="another program holds the database"):
                 await store.append(THERE)
             other.execute("COMMIT")
             await store.append(HELLO)

@@ -40,7 +40,6 @@ __all__ = [
     "not_written",
     "purge",
     "reading",
-    "too_busy",
     "transaction",
     "unlock",
     "writing",
@@ -110,14 +109,10 @@ _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _MAKING = ".making"  # no session id begins with a dot
 
 
-class Busy(Exception):
+class Busy(sqlite3.OperationalError):
     """Somebody else is writing at this moment."""
 
-
-def too_busy(session: str) -> HistoryNotWritten:
-    """Return the error for a wait that was too long."""
-    problem = f"another program has held the database for {BUSY_SECONDS:.0f} seconds"
-    return HistoryNotWritten(session, problem)
+    sqlite_errorcode = sqlite3.SQLITE_BUSY
 
 
 def connect_writer(path: Path, *, fsync: bool) -> sqlite3.Connection:
@@ -192,7 +187,7 @@ def begin(connection: sqlite3.Connection, wait_seconds: float) -> None:
                 raise
             deadline = deadline or time.monotonic() + wait_seconds
             if time.monotonic() >= deadline:
-                raise Busy from problem
+                raise Busy(str(problem)) from problem
             time.sleep(_RETRY_SECONDS)
         else:
             return

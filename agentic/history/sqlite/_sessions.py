@@ -41,7 +41,6 @@ from agentic.history.sqlite._database import (
     connect_writer,
     locked_session,
     reading,
-    too_busy,
     transaction,
     writing,
 )
@@ -166,10 +165,8 @@ class SqliteStore(RowStore):
         return await self._do_in_worker(step)
 
     async def _do_in_worker(self, step: Callable[[float], T]) -> T:
-        try:
+        with writing(self.path):
             return await self._submit(partial(step, BUSY_SECONDS))
-        except Busy as busy:
-            raise too_busy(self._name) from busy
 
     async def _submit(self, step: Callable[[], T]) -> T:
         self._worker = self._worker or ThreadPoolExecutor(1, "agentic-history")
@@ -341,16 +338,12 @@ class SqliteSessions(LeasedBase):
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        connection = connect_writer(self.path, fsync=self.fsync)
-        try:
-            with (
-                contextlib.closing(connection),
-                writing(self.path),
-                transaction(connection, BUSY_SECONDS),
-            ):
-                yield connection
-        except Busy as busy:
-            raise too_busy(str(self.path)) from busy
+        with (
+            contextlib.closing(connect_writer(self.path, fsync=self.fsync)) as connection,
+            writing(self.path),
+            transaction(connection, BUSY_SECONDS),
+        ):
+            yield connection
 
 
 def _describe(row: sqlite3.Row) -> SessionInfo:
