@@ -1,17 +1,18 @@
 """What waits in one event loop after another, and what a cancellation must not stop midway."""
 
 import functools
+import os
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import attrs
 
-from agentic._lazy import asyncio
+from agentic._lazy import asyncio, futures
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Lock
 
-__all__ = ["LoopLock", "finish", "in_thread", "threaded"]
+__all__ = ["LoopLock", "Worker", "finish", "in_thread", "threaded"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -46,6 +47,40 @@ class LoopLock:
     async def __aexit__(self, *_: object) -> None:
         if self._lock is not None:
             self._lock.release()
+
+
+@attrs.define(eq=False)
+class Worker:
+    """A thread of one object, begun when it is first needed: its steps never overlap."""
+
+    _pool: "futures.ThreadPoolExecutor | None" = attrs.field(default=None, init=False)
+    _process: int = attrs.field(default=0, init=False)
+    _latest: "futures.Future[Any] | None" = attrs.field(default=None, init=False)
+
+    @property
+    def is_idle(self) -> bool:
+        """Return whether nobody waits for a step."""
+        return self._latest is None or self._latest.done()
+
+    async def run(self, step: Callable[[], T]) -> T:
+        """Run a step to its end, after those before it, cancelled or not."""
+        work = self.submit(step)
+        self._latest = work
+        return await finish(asyncio.wrap_future(work))
+
+    def submit(self, step: Callable[[], T]) -> "futures.Future[T]":
+        """Have a step run after those before it, whether or not anybody waits for it."""
+        # A forked child has a copy of the pool but not its thread, and would wait for ever.
+        if self._pool is None or self._process != os.getpid():
+            self._pool = futures.ThreadPoolExecutor(1, "agentic-history")
+            self._process = os.getpid()
+        return self._pool.submit(step)
+
+    def close(self) -> None:
+        """End the thread; another is begun if there are more steps."""
+        pool, self._pool = self._pool, None
+        if pool:
+            pool.shutdown()
 
 
 async def in_thread(step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

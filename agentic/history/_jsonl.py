@@ -11,14 +11,14 @@ until the file system reuses them.
 
 import re
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, ParamSpec, TypeVar
 
 import attrs
 
 from agentic._lazy import asyncio
-from agentic._waiting import finish, in_thread
+from agentic._waiting import Worker, in_thread
 from agentic.errors import NothingToRestore
 from agentic.history._disk import reporting, sync_folders, write_private
 from agentic.history._entries import decode, encode_message, encode_view
@@ -80,7 +80,7 @@ class JsonlStore(BaseStore):
     disk: 6 times a plain append on a virtual SSD, as measured by `benchmarks/history.py`.
     """
     _log: Log = attrs.field(init=False, repr=False)
-    _worker: ThreadPoolExecutor | None = attrs.field(default=None, init=False, repr=False)
+    _worker: Worker = attrs.field(factory=Worker, init=False, repr=False)
     _knowledge: Knowledge = attrs.field(factory=Knowledge, init=False, repr=False)
     """What the caller knows of the file, as an offset."""
     _revision: int = attrs.field(default=0, init=False, repr=False)
@@ -118,9 +118,7 @@ class JsonlStore(BaseStore):
     async def aclose(self) -> None:
         """Release the lock, after any write in progress is complete."""
         await self._do(self._log.close)
-        worker, self._worker = self._worker, None
-        if worker:
-            worker.shutdown()
+        self._worker.close()
 
     @property
     def _name(self) -> str:
@@ -237,8 +235,7 @@ class JsonlStore(BaseStore):
         # Without fsync a write takes microseconds, less than handing it to a thread.
         if not self.fsync:
             return step(*args, **kwargs)
-        self._worker = self._worker or ThreadPoolExecutor(1, "agentic-history")
-        return await finish(asyncio.wrap_future(self._worker.submit(step, *args, **kwargs)))
+        return await self._worker.run(partial(step, *args, **kwargs))
 
 
 def _join(lines: list[bytes], size: int) -> bytes:

@@ -16,6 +16,7 @@ import attrs
 
 from agentic.errors import HistoryCorrupt
 from agentic.history._disk import (
+    LockedFile,
     make_folders,
     open_locked,
     open_private,
@@ -37,7 +38,7 @@ class Log:
     path: Path
     fsync: bool
     """If true, a write returns only after its data would survive a power failure."""
-    _file: io.FileIO | None = attrs.field(default=None, init=False)
+    _file: LockedFile | None = attrs.field(default=None, init=False)
     """The locked file; None while the lock is not held."""
     _identity: tuple[int, int] = attrs.field(default=(0, 0), init=False)
     """The device and inode of the open file."""
@@ -60,6 +61,8 @@ class Log:
             ImportError: the platform has no `flock`.
         """
         with reporting(self.path):
+            if self._file and not self._file.is_ours:  # in a forked child: the lock is the parent's
+                self.close()
             # A cut that failed with its write is tried again before anything follows those bytes.
             if self._file and self._unfinished:
                 self._cut(self._file)
@@ -153,7 +156,7 @@ class Log:
         if file:
             with file, contextlib.suppress(OSError):
                 # Before the lock goes: the next writer would move these bytes aside as a torn line.
-                if self._unfinished:
+                if self._unfinished and file.is_ours:
                     self._cut(file)
         self._unfinished = False
 

@@ -258,6 +258,29 @@ def test_closing_child_leaves_the_lock(tmp_path: Path, make: Callable[[Path], An
     asyncio.run(write())
 
 
+@pytest.mark.parametrize("fsync", [False, True])
+@pytest.mark.parametrize("kind", [JsonlStore, SqliteStore])
+def test_forked_child_is_another_writer(tmp_path: Path, kind: type[Any], *, fsync: bool) -> None:
+    """It has a copy of a store that its parent has open, and is refused as long as that is so."""
+    store = kind(tmp_path / "session", fsync=fsync)
+
+    def write(name: str) -> None:
+        try:
+            asyncio.run(store.append(Message("user", name)))
+        except HistoryConflict:
+            (tmp_path / name).touch()
+        asyncio.run(store.aclose())
+
+    asyncio.run(store.append(HELLO))
+    _wait_for(_fork(lambda: write("refused")))
+    asyncio.run(store.append(HELLO))
+    asyncio.run(store.aclose())
+    _wait_for(_fork(lambda: write("later")))
+
+    assert (tmp_path / "refused").exists()
+    assert asyncio.run(store.full()) == [HELLO, HELLO, Message("user", "later")]
+
+
 @pytest.mark.parametrize("make", OPEN)
 def test_a_lock_without_effect_is_detected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], Any]

@@ -427,6 +427,21 @@ def test_file_in_folders_way_is_said(path: Path) -> None:
         asyncio.run(SqliteStore(path / "a.db").append(HELLO))
 
 
+def test_file_where_folder_was_is_said(tmp_path: Path) -> None:
+    """Of a store that has the database open, which was moved."""
+    folder = tmp_path / "sessions"
+
+    async def write() -> None:
+        async with SqliteStore(folder / "sessions.db") as store:
+            await store.append(HELLO)
+            folder.rename(tmp_path / "moved")
+            folder.touch()
+            with pytest.raises(HistoryNotWritten, match="a file is where a folder is needed"):
+                await store.append(THERE)
+
+    asyncio.run(write())
+
+
 @pytest.mark.slow
 def test_without_flock_writing_is_refused(path: Path, write_elsewhere: Callable[..., str]) -> None:
     """On a platform without fcntl the error says what to use, rather than to write unlocked."""

@@ -11,14 +11,13 @@ import contextlib
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import attrs
 
-from agentic._waiting import finish, in_thread, threaded
+from agentic._waiting import Worker, in_thread, threaded
 from agentic.errors import HistoryCorrupt
 from agentic.history._entries import encode_message, encode_view
 from agentic.history._protocols import Lease, SessionInfo
@@ -97,9 +96,7 @@ class SqliteStore(RowStore):
     """A lease of this session: every write requires that it is in force. The caller renews it."""
     _knowledge: Knowledge = attrs.field(factory=Knowledge, init=False, repr=False)
     _writer: SqliteWriter = attrs.field(init=False, repr=False)
-    _worker: ThreadPoolExecutor | None = attrs.field(default=None, init=False, repr=False)
-    _latest: Future[Any] | None = attrs.field(default=None, init=False, repr=False)
-    """The last step that was passed to the worker."""
+    _worker: Worker = attrs.field(factory=Worker, init=False, repr=False)
     _unmoved: int = attrs.field(default=0, init=False, repr=False)
     """How many bytes were appended since the last checkpoint."""
 
@@ -110,11 +107,9 @@ class SqliteStore(RowStore):
     async def aclose(self) -> None:
         """Release the lock, after any write in progress is complete."""
         # A store that was only read holds nothing, and needs no thread to release it.
-        if self._worker or self._writer.is_ready:
-            await self._submit(self._writer.close)
-        worker, self._worker = self._worker, None
-        if worker:
-            worker.shutdown()
+        if self._writer.is_ready or not self._worker.is_idle:
+            await self._worker.run(self._writer.close)
+        self._worker.close()
 
     async def _exists(self) -> bool:
         return self.path.exists()
@@ -154,10 +149,9 @@ class SqliteStore(RowStore):
 
     async def _do(self, step: Callable[[float], T]) -> T:
         """Run a writing step: synchronously, or in the worker if it has to wait."""
-        waiting = self._latest is not None and not self._latest.done()
         # A commit without fsync takes less time than handing it to a thread. Behind a
         # step that is under way it would come out of turn.
-        if self._writer.is_ready and not self.fsync and not waiting:
+        if self._writer.is_ready and not self.fsync and self._worker.is_idle:
             try:
                 return step(_PATIENCE_SECONDS)
             except Busy:
@@ -166,21 +160,15 @@ class SqliteStore(RowStore):
 
     async def _do_in_worker(self, step: Callable[[float], T]) -> T:
         with writing(self.path):
-            return await self._submit(partial(step, BUSY_SECONDS))
-
-    async def _submit(self, step: Callable[[], T]) -> T:
-        self._worker = self._worker or ThreadPoolExecutor(1, "agentic-history")
-        work = self._worker.submit(step)
-        self._latest = work
-        return await finish(asyncio.wrap_future(work))
+            return await self._worker.run(partial(step, BUSY_SECONDS))
 
     def _count(self, appended_bytes: int) -> None:
         """Have the worker move appended data into the database from time to time."""
         self._unmoved += appended_bytes
         # With fsync, commits are in the worker anyway, and SQLite checkpoints in them by itself.
-        if self._unmoved > _CHECKPOINT_BYTES and self._worker and not self.fsync:
+        if self._unmoved > _CHECKPOINT_BYTES and not self.fsync:
             self._unmoved = 0
-            self._worker.submit(checkpoint, self.path)
+            self._worker.submit(partial(checkpoint, self.path))
 
 
 @attrs.frozen

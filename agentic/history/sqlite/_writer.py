@@ -5,6 +5,7 @@ the session, is already taken: entries are never interleaved.
 """
 
 import contextlib
+import os
 import sqlite3
 import time
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from typing import TypeVar
 import attrs
 
 from agentic.errors import HistoryConflict, HistoryError
-from agentic.history._disk import LockedFile
+from agentic.history._disk import LockedFile, reporting
 from agentic.history._entries import Entry, encode_view
 from agentic.history._outputs import make_ref
 from agentic.history._protocols import Lease
@@ -56,8 +57,8 @@ class SqliteWriter:
     _connection: sqlite3.Connection | None = attrs.field(default=None, init=False)
     """The connection; None while the lock is not held."""
     _lock: LockedFile | None = attrs.field(default=None, init=False)
-    _identity: tuple[int, int] = attrs.field(default=(0, 0), init=False)
-    """Device and inode of the database."""
+    _identity: tuple[int, int, int] = attrs.field(default=(0, 0, 0), init=False)
+    """This process, and the device and inode of the database."""
     _rows: SqliteRows | None = attrs.field(default=None, init=False)
     """Known while nobody else can have written."""
     _state: State = attrs.field(default=NEW, init=False)
@@ -221,27 +222,28 @@ class SqliteWriter:
         if self._connection and self._is_there():
             return self._connection
         self.close()
-        with contextlib.ExitStack() as undo:
+        with contextlib.ExitStack() as undo, reporting(self.path):
             lock = None
             if not self.lease:
                 lock = lock_session(self.path, self.session_id, self.name)
                 undo.callback(unlock, lock)
             connection = connect_writer(self.path, fsync=self.fsync)
+            undo.callback(connection.close)
+            found = self.path.stat()
             # Nothing failed: lock and connection stay until `close`.
             undo.pop_all()
-        found = self.path.stat()
         self._lock, self._connection = lock, connection
         # The inode, not the path: somebody may have put another database in its place.
-        self._identity = found.st_dev, found.st_ino
+        self._identity = os.getpid(), found.st_dev, found.st_ino
         return connection
 
     def _is_there(self) -> bool:
-        """Return whether the path still names our database; a removed one must not be written."""
+        """Return whether our database is: a removed one must not be written, nor a parent's."""
         try:
             found = self.path.stat()
-        except FileNotFoundError:
+        except OSError:  # to open it says why
             return False
-        return (found.st_dev, found.st_ino) == self._identity
+        return (os.getpid(), found.st_dev, found.st_ino) == self._identity
 
     def _look(self, connection: sqlite3.Connection) -> SqliteRows:
         """Find the session, or make it, and see where it stands."""
