@@ -271,6 +271,9 @@ async def _read_export(lines: Lines, name: str) -> Exported:
 
 
 def _read_line(found: Exported, line: bytes, name: str, offset: int) -> None:
+    # In a file it would be two lines, neither of them an entry.
+    if b"\n" in line:
+        raise HistoryCorrupt(name, offset, "an entry goes on after the end of its line")
     entry = decode(line, name, offset)
     if entry:
         found.take(line, entry)

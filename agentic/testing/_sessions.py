@@ -271,8 +271,9 @@ async def _imports_no_damage(place: Sessions, second: Sessions) -> None:
     # Its reference is not that of its text, by which get() would find it.
     output = b'{"v":1,"type":"output","optional":true,"ref":"out-0123456789abcdef","text":"red"}\n'
     title = b'{"v":1,"type":"title","optional":true,"title":3}\n'
-    # The last one is a line of which the end is missing, as after a full disk.
-    for damage in (b"red\n", b'{"v":1,"type":"message"}\n', output, title, lines[0][:-9]):
+    # The first is a line of which the end is missing, as after a full disk.
+    broken = lines[0][:-9], lines[0].replace(b",", b",\n", 1)
+    for damage in (b"red\n", b'{"v":1,"type":"message"}\n', output, title, *broken):
         step = second.import_("b", [*lines, damage])
         await expect_refusal(HistoryCorrupt, step, f"The line {damage!r}")
     await expect_refusal(ConfigError, second.import_("b", ["text"]), "A line of text")  # type: ignore[list-item]
