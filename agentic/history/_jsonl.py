@@ -92,28 +92,9 @@ class JsonlStore(BaseStore):
     def _make_log(self) -> Log:
         return Log(self.path, self.fsync)
 
-    async def has_key(self, key: str) -> bool:
-        """Return whether a message was appended with this key. Reads the whole file.
-
-        Raises:
-            OSError: the file exists but cannot be opened.
-        """
-        nothing: frozenset[str] = frozenset()
-        return key in await self._look(read_keys, nothing)
-
     async def revision(self) -> int:
         """Return a number that increases with every write. Reads only the file's size."""
         return await self._do(self._find_revision)
-
-    async def full(self) -> list[Message]:
-        """Return every message ever appended, unrepaired and in order. Reads the whole file.
-
-        Raises:
-            HistoryCorrupt: a complete entry cannot be read.
-            OSError: the file exists but cannot be opened.
-        """
-        nothing: list[Message] = []
-        return await self._look(read_full, nothing)
 
     async def aclose(self) -> None:
         """Release the lock, after any write in progress is complete."""
@@ -129,6 +110,14 @@ class JsonlStore(BaseStore):
 
     async def _append(self, message: Message, key: str | None) -> None:
         await self._do(self._append_line, message, encode_message(message, key), key)
+
+    async def _has_key(self, key: str) -> bool:
+        nothing: frozenset[str] = frozenset()
+        return key in await self._look(read_keys, nothing)
+
+    async def _full(self) -> list[Message]:
+        nothing: list[Message] = []
+        return await self._look(read_full, nothing)
 
     async def _load(self) -> StoredView:
         return await self._look(read_view, StoredView([], 0, 0))

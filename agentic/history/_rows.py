@@ -308,10 +308,6 @@ class RowStore(BaseStore):
 
     _writer: _Writer
 
-    async def has_key(self, key: str) -> bool:
-        """Return whether a message was appended with this key. Raises what `load` raises."""
-        return await self._answer(lambda rows: rows.keyed(key), None) is not None
-
     async def revision(self) -> int:
         """Return the number of the latest entry, from memory if this store is the writer.
 
@@ -321,17 +317,16 @@ class RowStore(BaseStore):
             return seq
         return (await self._answer(SessionRows.state, NEW)).seq
 
-    async def full(self) -> list[Message]:
-        """Return every message ever appended, unrepaired and in order.
-
-        Raises what `load` raises.
-        """
-        nothing: list[Message] = []
-        return await self._answer(SessionRows.full, nothing)
-
     @property
     def _name(self) -> str:
         return self._writer.name
+
+    async def _has_key(self, key: str) -> bool:
+        return await self._answer(lambda rows: rows.keyed(key), None) is not None
+
+    async def _full(self) -> list[Message]:
+        nothing: list[Message] = []
+        return await self._answer(SessionRows.full, nothing)
 
     async def _load(self) -> StoredView:
         return await self._answer(SessionRows.load, StoredView([], 1, NOWHERE))

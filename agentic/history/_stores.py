@@ -51,9 +51,14 @@ class BaseStore(abc.ABC):
         """
         await self._append(check_message(message), check_key(key))
 
-    @abc.abstractmethod
     async def has_key(self, key: str) -> bool:
-        """Return whether a message was appended with this key."""
+        """Return whether a message was appended with this key. Reads a whole file.
+
+        Raises:
+            ConfigError: the key is invalid.
+            HistoryCorrupt, HistoryUnavailable, OSError: as for `load`.
+        """
+        return await self._has_key(check_key(key) or "")
 
     async def load(self) -> list[Message]:
         """Return the history in a form that a provider accepts; empty if there is no session.
@@ -95,9 +100,14 @@ class BaseStore(abc.ABC):
         It costs little: the size of a file, or the number of the latest row.
         """
 
-    @abc.abstractmethod
     async def full(self) -> list[Message]:
-        """Return every message ever appended, unrepaired and in order."""
+        """Return every message ever appended, unrepaired and in order. Reads a whole file.
+
+        Raises:
+            HistoryCorrupt: a complete entry cannot be read.
+            HistoryUnavailable, OSError: as for `load`.
+        """
+        return await self._full()
 
     async def restore(self) -> None:
         """Undo the latest replace that was not undone yet. Reads a whole file.
@@ -196,7 +206,13 @@ class BaseStore(abc.ABC):
     async def _append(self, message: Message, key: str | None) -> None: ...
 
     @abc.abstractmethod
+    async def _has_key(self, key: str) -> bool: ...
+
+    @abc.abstractmethod
     async def _load(self) -> StoredView: ...
+
+    @abc.abstractmethod
+    async def _full(self) -> list[Message]: ...
 
     @abc.abstractmethod
     async def _replace(self, view: list[Message], known: Known | None, replaces: int) -> None:
@@ -252,17 +268,9 @@ class MemoryStore(BaseStore):
     _knowledge: Knowledge = attrs.field(factory=Knowledge, init=False)
     _revision: int = attrs.field(default=0, init=False)
 
-    async def has_key(self, key: str) -> bool:
-        """Return whether a message was appended with this key."""
-        return key in self._keyed
-
     async def revision(self) -> int:
         """Return how many times the session was written to."""
         return self._revision
-
-    async def full(self) -> list[Message]:
-        """Return every message ever appended, unrepaired and in order."""
-        return [entry.messages[0] for entry in self._appended]
 
     async def aclose(self) -> None:
         """Do nothing: a store in memory holds nothing open."""
@@ -287,6 +295,12 @@ class MemoryStore(BaseStore):
         history.append(message)
         self._knowledge.append(len(history) - 1, _HERE, _HERE)
         self._revision += 1
+
+    async def _has_key(self, key: str) -> bool:
+        return key in self._keyed
+
+    async def _full(self) -> list[Message]:
+        return [entry.messages[0] for entry in self._appended]
 
     async def _load(self) -> StoredView:
         raw = self._layers[-1].messages

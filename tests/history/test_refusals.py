@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from agentic.errors import (
+    ConfigError,
     HistoryChanged,
     HistoryConflict,
     HistoryCorrupt,
@@ -86,6 +87,19 @@ def test_replace_after_redaction_names_session(
             await store.replace([Message("user", "again")])
 
     assert name in _refusal(write(), HistoryConflict).session
+
+
+@EVERY
+def test_asking_for_no_key_is_refused(
+    tmp_path: Path, make: Callable[[Path], Any], name: str
+) -> None:
+    """As an append with it is, rather than to say that no message has it."""
+    store = make(tmp_path)
+    asyncio.run(_ask(store, "append", Message("user", name)))
+
+    for key in (7, "k" * 201):
+        with pytest.raises(ConfigError, match="key must be a str of 1 to 200 characters"):
+            asyncio.run(_ask(store, "has_key", key))
 
 
 @EVERY
