@@ -49,6 +49,7 @@ from agentic.testing._adapter_wire import (
 
 __all__ = ["check_adapter"]
 
+# Not an overflow at any provider: a rate limit mentions tokens too, but only requires waiting.
 _NEVER: tuple[Any, ...] = (
     None,
     {},
@@ -58,7 +59,6 @@ _NEVER: tuple[Any, ...] = (
     {"error": {"message": "Rate limit reached: 40000 tokens per minute. Try again in 20 s."}},
     {"error": {"message": "You exceeded your current quota, please check your plan."}},
 )
-"""Not an overflow at any provider: a rate limit mentions tokens too, but only requires waiting."""
 _MARK = re.compile(r"mark-[a-z0-9-]+")
 _SOUND = [ASK, CALL, RESULT, ANSWER]
 _TEXTS = [
@@ -73,6 +73,7 @@ _TEXTS = [
     "Where the file is.",
     MARK,
 ]
+# What a gateway, an SDK of tomorrow or a damaged file may put in a message's place.
 _JUNK: list[Any] = [
     None,
     3,
@@ -133,6 +134,7 @@ def check_adapter(
     adapter = cast("Adapter", adapter)
     # First, because all that follows relies on the validator.
     _check_validator(adapter)
+    # What examples show is edited below, with the native items that they bring.
     histories = _check_examples(adapter, requests, responses, streams)
     for where, history in histories.items():
         check_edits(adapter, where, history)
@@ -154,6 +156,7 @@ def _check_examples(
     replies = [(where, read_example(given)) for where, given in _named("response", responses)]
     for where, example in replies:
         histories[where] = history_of(check_reply(adapter, where, example))
+    # Across replies: the word of one that was cut off is put into one with calls.
     check_stop_words(adapter, [(where, example.response) for where, example in replies])
     for where, (events, unstreamed) in _named("stream", streams):
         whole = None if unstreamed is None else read_example(unstreamed)
@@ -173,6 +176,7 @@ def _check_errors(adapter: Adapter, overflows: Sequence[Any], others: Sequence[A
             raise broken(_name(error), "is_context_overflow() recognizes it, but did not")
     for error in (*_NEVER, *others):
         if _is_overflow(adapter, error):
+            # A wrong yes is worse than a wrong no: the history is cut, and the request fails again.
             promise = "is_context_overflow() takes no other error for an overflow, but took this"
             raise broken(_name(error), f"{promise}: a user would lose history for nothing")
 
@@ -191,6 +195,7 @@ def _name(error: Any) -> str:
 
 def _check_views(adapter: Adapter) -> None:
     """Check the suite's conversations, and data that nobody should send."""
+    # The plain cases first, so that a defect is told by the smallest conversation.
     _shows_all(adapter)
     for name, messages in MARKED.items():
         _sends_all_in_order(adapter, name, messages)
@@ -213,6 +218,7 @@ def _sends_all_in_order(adapter: Adapter, where: str, messages: Sequence[Message
     """Check that every marked text is in the request, in the order of the messages."""
     text = is_accepted(adapter, where, messages, tools=[READ])
     talk = as_text(adapter.encode_request(list(messages), tools=[READ])[find_talk(adapter)])
+    # Leading system messages may have a field of their own, outside the conversation.
     leading = leading_system_count(messages)
     for sent, part in ((text, messages[:leading]), (talk, messages[leading:])):
         end = -1
@@ -224,8 +230,9 @@ def _sends_all_in_order(adapter: Adapter, where: str, messages: Sequence[Message
             end = max([end, *places])
     try:
         bare = as_text(adapter.encode(list(messages)))
+    # It declares that it cannot write these.
     except ConfigError:
-        return  # it declares that it cannot write these
+        return
     for message in messages:
         for marks in _marks(message):
             _find(f"{where}, by encode()", bare, marks)
@@ -235,6 +242,7 @@ def _steps(messages: Sequence[Message]) -> Iterator[list[Message]]:
     """Yield groups to be sent in order: a run of assistant messages may be sent as one."""
     for role, group in groupby(messages, lambda message: message.role):
         together = list(group)
+        # A wire with one reply a turn joins them, its texts before its calls.
         yield from [together] if role == "assistant" else [[each] for each in together]
 
 
@@ -251,17 +259,20 @@ def _marks(message: Message) -> Iterator[tuple[str, ...]]:
     if message.content:
         yield (message.summary.content if message.summary else message.content,)
     for call in message.tool_calls:
+        # Not the whole text: the wire may have arguments as an object.
         yield (_MARK.findall(call.arguments)[0],)
     for result in message.tool_results:
         error = result.error.message if result.error else ""
         yield from ((text,) for text in (result.output, error, result.notice) if text)
     for media in message.all_media:
+        # By its type at least: a wire without a place for media names them.
         yield base64.b64encode(media.data).decode(), media.media_type
 
 
 def _accepts(adapter: Adapter, name: str, messages: Sequence[Message]) -> None:
     is_accepted(adapter, name, messages)
     is_accepted(adapter, f"{name}, with a tool", messages, system_prompt=MARK, tools=[READ])
+    # As an older version, or another program, may have stored them.
     own = [_with_junk(message, adapter.NAME) for message in messages]
     is_accepted(adapter, f"{name}, with native items that nobody can read", own)
 
@@ -297,6 +308,7 @@ def _accepts_generated(adapter: Adapter) -> None:
         from agentic.testing._conversations import conversations  # noqa: PLC0415  needs Hypothesis
     except ImportError:
         return
+    # So small that most of these conversations are cut.
     cut = FitContextWindow(200)
 
     # The same conversations each time, so that nothing fails by chance, and no folder is left.
@@ -310,6 +322,7 @@ def _accepts_generated(adapter: Adapter) -> None:
     @given(conversations())
     def accepts(messages: list[Message]) -> None:
         is_accepted(adapter, "a generated conversation", messages)
+        # Cuts leave what a whole history never has, such as a beginning in the middle.
         view = cut.compact(messages)
         is_accepted(adapter, "a generated conversation, cut", view, tools=[READ])
 
@@ -319,9 +332,10 @@ def _accepts_generated(adapter: Adapter) -> None:
 def _check_validator(adapter: Adapter) -> None:
     """Damage a valid request: a validator that accepts everything proves nothing."""
     key = find_talk(adapter)
+    # In the wire's form, since encode_request() would repair a damaged history.
     for damage, text in _DAMAGE.items():
         where = f"a request {damage}"
-        request = ask(where, adapter.encode_request, [ASK, CALL, RESULT, ANSWER, ASK])
+        request = ask(where, adapter.encode_request, [*_SOUND, ASK])
         left = [item for item in request[key] if not shows(as_text(item), text)]
         if not ask(where, adapter.validate, {**request, key: left}):
             raise broken(where, "validate() refuses it, but accepts it")

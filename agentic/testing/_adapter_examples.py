@@ -55,6 +55,7 @@ _PARALLEL = [
         "assistant",
         tool_calls=[
             ToolCall("call_a", "read_file", '{"path": "one.py"}'),
+            # Models write both, and a wire that has arguments as an object must put them somewhere.
             ToolCall("call_b", "read_file", "{not JSON"),
             ToolCall("call_c", "read_file", '["a list"]'),
         ],
@@ -62,10 +63,12 @@ _PARALLEL = [
     Message("tool", tool_results=[ToolResult("call_c", error=ToolError("no object"))]),
     Message("tool", tool_results=[ToolResult("call_b", error="no JSON"), ToolResult("call_a")]),
 ]
+# As Gemini gives them, and Ollama before 0.12.10: calls without ids, matched by their order.
 _REPEATED = [
     Message("assistant", tool_calls=[ToolCall("", "read_file"), ToolCall("", "read_file")]),
     Message("tool", tool_results=[ToolResult("", output="one"), ToolResult("", output="two")]),
 ]
+# Longer than the 64 characters that some providers allow, and of no alphabet of theirs.
 _ODD_ID = [
     Message("assistant", tool_calls=[ToolCall("id with | and \u65e5 " * 9, "read_file")]),
     Message("tool", tool_results=[ToolResult("id with | and \u65e5 " * 9, output="text")]),
@@ -79,6 +82,7 @@ CONVERSATIONS: dict[str, list[Message]] = {
     "system messages alone": [Message("system", "Be brief."), Message("system", "Be kind.")],
     "a conversation that starts with the assistant": [ANSWER, ASK],
     "a conversation that starts with a tool round": [CALL, RESULT, ANSWER],
+    # An adapter that left the empty message out put its opening between call and result.
     "a tool round after a system message that is empty": [Message("system"), CALL, RESULT],
     "a conversation that ends with the assistant": [ASK, ANSWER],
     "two users' messages in a row": [ASK, _MORE],
@@ -99,6 +103,7 @@ CONVERSATIONS: dict[str, list[Message]] = {
     "a result parted from its call": [ASK, CALL, _MORE, RESULT],
     "a result that comes twice": [ASK, CALL, RESULT, RESULT],
     "a tool message without results": [ASK, Message("tool"), ANSWER, _MORE],
+    # In each of the places that a message and a result have for media.
     "images": [
         Message("user", media=[_PICTURE]),
         CALL,
@@ -109,6 +114,7 @@ CONVERSATIONS: dict[str, list[Message]] = {
         Message("tool", tool_results=[ToolResult("call_1", error="blank", media=[_PICTURE] * 2)]),
         Message("user", "And this?", media=[Media("audio/wav", url="https://example.com/a.wav")]),
     ],
+    # They cannot be encoded as UTF-8: sent as they are, a client raises.
     "lone surrogates": [
         Message("user", "cut in two: \ud83d"),
         Message(
@@ -131,13 +137,12 @@ _BEGUN = [
     Message("user", "mark-task"),
 ]
 _Path: TypeAlias = tuple[str | int, ...]
+# At most this many places of one example, evenly spaced: a recorded request may have thousands.
 _MOST = 100
-"""At most this many places of one example, evenly spaced: a recorded request may have thousands."""
+# A value of nearly each type that JSON has: one of them belongs there, the others do not.
 _WRONG: tuple[Any, ...] = (None, [], {}, "junk", -1.5)
 _FIELD = "x_unheard_of"
 _ITEM = {"type": "x_unheard_of", "kept": [1, None]}
-
-
 # One each, because a wire that has no place for media may only name their type.
 _TYPES = {"a": "image/webp", "b": "image/gif"}
 
@@ -175,6 +180,7 @@ MARKED: dict[str, list[Message]] = {
         Message("assistant", "mark-answer"),
         Message("user", "mark-last", media=[Media("image/jpeg", b"\xff\xd8\xff\xe0")]),
     ],
+    # The results of all of a run of replies come after it, as Anthropic and Gemini allow.
     "a marked run of calls": [
         *_BEGUN,
         Message("assistant", "mark-one", tool_calls=[_marked_call("a")]),
@@ -198,6 +204,7 @@ def find_talk(adapter: Adapter) -> str:
     request = ask(where, adapter.encode_request, [ASK])
     talk = ask(where, adapter.encode, [ASK])
     for key, value in request.items():
+        # Found by its value, because every wire names it differently (messages, input, contents).
         if talk and value == talk:
             return key
     raise broken(where, "a field of what encode_request() gives is what encode() gives")
@@ -221,6 +228,7 @@ def with_one_thing_unknown(data: Any) -> Iterator[tuple[str, Any]]:
         value = _at(data, path)
         if isinstance(value, Mapping):
             yield _name(path), replaced(data, path, {**value, _FIELD: {"kept": [1, None]}})
+        # Only lists of objects: in a list of numbers or texts no provider has anything else.
         elif isinstance(value, list) and value and all(isinstance(v, Mapping) for v in value):
             yield _name(path), replaced(data, path, [*value, _ITEM])
 

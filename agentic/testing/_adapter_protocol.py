@@ -27,8 +27,8 @@ __all__ = [
 ]
 _T = TypeVar("_T")
 broken = functools.partial(_promises.broken, "Adapter")
+# A text that does not occur in any example.
 MARK = "put in by check_adapter"
-"""A text that does not occur in any example."""
 
 
 class Streamed(Protocol):
@@ -119,6 +119,7 @@ class Adapter(Protocol):
 
 def ask(where: str, function: Callable[..., _T], *given: Any, **named: Any) -> _T:
     """Call a function of an adapter that must neither raise nor change its arguments."""
+    # Adapters keep what they are given in native payloads: a change would reach the history.
     before = deepcopy((given, named))
     answer = call(where, function, *given, **named)
     if (given, named) != before:
@@ -140,6 +141,7 @@ def is_accepted(adapter: Adapter, where: str, messages: Sequence[Message], **nam
     """Encode a view, check that it is valid and can be sent, and return the request as text."""
     request = ask(where, adapter.encode_request, list(messages), **named)
     if found := ask(where, adapter.validate, request):
+        # A validator of one's own may give texts instead of violations.
         said = reprlib.repr(getattr(found[0], "problem", found[0]))
         raise broken(
             where, f"what encode_request() gives is accepted by validate(), which says {said}"
@@ -149,6 +151,7 @@ def is_accepted(adapter: Adapter, where: str, messages: Sequence[Message], **nam
     if as_text(adapter.encode_request(list(messages), **named)) != text:
         raise broken(where, "encode_request() gives the same for the same, but gave two requests")
     try:
+        # A client encodes the whole body at its end, and its error names no message.
         text.encode()
     except UnicodeEncodeError as problem:
         raise broken(where, f"what goes out can be sent as UTF-8, but {problem}") from problem
@@ -163,6 +166,7 @@ def as_text(data: Any) -> str:
 
 def shows(text: str, part: str) -> int:
     """Return how often a request, as text, contains a text, also in JSON within JSON."""
+    # Arguments are JSON in a JSON text at most providers, so they are escaped twice.
     once = as_text(part)[1:-1]
     twice = as_text(once)[1:-1]
     return text.count(once) + (text.count(twice) if twice != once else 0)
@@ -174,6 +178,7 @@ def difference(expected: Any, got: Any, at: str = "") -> str:
     >>> difference({"parts": [{"seal": "x"}]}, {"parts": [{}]}, "item")
     "item.parts[0].seal was 'x', and is missing"
     """
+    # Not by ==, for which 1, 1.0 and True are equal.
     if as_text(expected) == as_text(got):
         return ""
     if isinstance(expected, Mapping) and isinstance(got, Mapping):
@@ -187,6 +192,7 @@ def difference(expected: Any, got: Any, at: str = "") -> str:
 
 
 def _of_keys(expected: Mapping[str, Any], got: Mapping[str, Any], at: str) -> str:
+    # In the order that was expected, so that the first difference is told, not any.
     for key in expected:
         if key not in got:
             return f"{at}.{key} was {reprlib.repr(expected[key])}, and is missing"
@@ -197,4 +203,5 @@ def _of_keys(expected: Mapping[str, Any], got: Mapping[str, Any], at: str) -> st
 
 
 def _name(function: Callable[..., Any]) -> str:
+    # A partial or a callable object has no name.
     return getattr(function, "__name__", repr(function))

@@ -47,13 +47,13 @@ __all__ = [
     "read_example",
 ]
 
+# Characters that distinguish a text from the words of the wire around it.
 _TELLING = 4
-"""Characters that distinguish a text from the words of the wire around it."""
 _JUNK: tuple[Any, ...] = ({}, None, [], "junk", 3)
 _UNHEARD_OF = "x_unheard_of"
 _UNKNOWN = {"type": "x_unheard_of", "note": "kept alive"}
+# The number of prefixes of a stream that are tried: a stream may have thousands of events.
 _MOST = 100
-"""The number of prefixes of a stream that are tried: a stream may have thousands of events."""
 
 
 def check_request(adapter: Adapter, where: str, request: Mapping[str, Any]) -> list[Message]:
@@ -68,17 +68,20 @@ def check_request(adapter: Adapter, where: str, request: Mapping[str, Any]) -> l
             raise broken(where, f"a request read and written again is what it was, but {changed}")
     _is_named(adapter, where, history)
     _keeps_the_unknown(adapter, where, request)
+    # Not ask(), which would copy each of these copies again: there are up to 600.
     for place, wrong in with_one_thing_wrong(request):
         call(f"{where}, {place} wrong", adapter.decode_request, wrong)
         call(f"{where}, {place} wrong", adapter.validate, wrong)
+    # Then it continues a state that is kept on the server.
     if ask(where, adapter.validate, again):
-        return []  # it continues a state that is kept on the server
+        return []
     _survives_drops(adapter, where, history)
     return history
 
 
 def _keys_of_a_conversation(adapter: Adapter) -> list[str]:
     """Return the fields of a request that are the conversation, not the tools or the options."""
+    # By trying it: what does not change with the tools is the conversation.
     plain = adapter.encode_request([ASK], system_prompt=MARK)
     with_tools = adapter.encode_request([ASK], system_prompt=MARK, tools=[READ])
     return [key for key in plain if plain[key] == with_tools.get(key)]
@@ -92,6 +95,7 @@ def _is_named(adapter: Adapter, where: str, history: list[Message]) -> None:
 
 
 def _keeps_the_unknown(adapter: Adapter, where: str, request: Mapping[str, Any]) -> None:
+    # A provider adds fields and kinds of items at any time, and may want them back.
     key = find_talk(adapter)
     for place, talk in with_one_thing_unknown(request.get(key, [])):
         messages = ask(where, adapter.decode, talk)
@@ -111,6 +115,7 @@ def _survives_drops(adapter: Adapter, where: str, history: list[Message]) -> Non
         ):
             positions = sorted(place for found in kept for place in found.positions)
             view = [history[place] for place in positions]
+            # With a tool, since some providers refuse calls in a request that declares none.
             is_accepted(adapter, f"{where}, {what} round {index + 1}", view, tools=[READ])
 
 
@@ -122,6 +127,7 @@ def check_edits(adapter: Adapter, where: str, history: Sequence[Message]) -> Non
     before = is_accepted(adapter, where, history)
     for position, message in enumerate(history):
         for what, changes, old in _edits(message):
+            # replace() drops the native items, and evolve() keeps them, stale.
             for edited in (message.replace(**changes), attrs.evolve(message, **changes)):
                 view = [*history[:position], edited, *history[position + 1 :]]
                 after = is_accepted(adapter, f"{where}, with {what} edited", view)
@@ -154,16 +160,15 @@ def _drop_a_call(adapter: Adapter, where: str, history: Sequence[Message], posit
     if not message.tool_calls:
         return
     gone = message.tool_calls[-1].id
-    view = [attrs.evolve(each, tool_results=_without(each, gone)) for each in history]
+    view = [
+        attrs.evolve(each, tool_results=[r for r in each.tool_results if r.call_id != gone])
+        for each in history
+    ]
     view[position] = attrs.evolve(message, tool_calls=message.tool_calls[:-1])
     text = is_accepted(adapter, f"{where}, with a call dropped", view)
     if len(gone) >= _TELLING and shows(text, gone):
         promise = "a call that was dropped stays dropped, though native still holds it"
         raise broken(f"{where}, message {position + 1}", f"{promise}, but {gone!r} went out")
-
-
-def _without(message: Message, call_id: str) -> list[Any]:
-    return [result for result in message.tool_results if result.call_id != call_id]
 
 
 def check_foreign(adapter: Adapter, where: str, history: Sequence[Message]) -> None:
@@ -178,14 +183,13 @@ def check_foreign(adapter: Adapter, where: str, history: Sequence[Message]) -> N
     if shows(is_accepted(adapter, f"{where}, with reasoning from elsewhere", thinking), MARK):
         raise broken(where, "reasoning of another provider is never sent, but it was")
     expected = is_accepted(adapter, f"{where}, without native items", bare)
-    own = [attrs.evolve(m, native=_moved(m, elsewhere)) for m in history]
+    own = [
+        attrs.evolve(m, native=m.native and attrs.evolve(m.native, provider=elsewhere))
+        for m in history
+    ]
     for view in (own, poison):
         if is_accepted(adapter, f"{where}, from elsewhere", view) != expected:
             raise broken(where, "items of another provider are never sent, but they changed it")
-
-
-def _moved(message: Message, provider: str) -> ProviderPayload | None:
-    return message.native and ProviderPayload(provider, message.native.payload)
 
 
 @attrs.frozen
@@ -209,6 +213,7 @@ def read_example(given: Any) -> Example:
 def check_reply(adapter: Adapter, where: str, example: Example) -> Decision:
     """Check one reply, and return its decision."""
     response = example.response
+    # In an example of the provider, an unknown stop word is missing in the adapter's table.
     with unknown_words_raise():
         decision = ask(where, adapter.decode_response, response)
         reason = ask(where, adapter.stop_reason, response)
@@ -217,6 +222,7 @@ def check_reply(adapter: Adapter, where: str, example: Example) -> Decision:
         told = f"decode_response() and stop_reason() agree, but say {decision.stop_reason}"
         raise broken(where, f"{told} and {reason}")
     _is_stopped_right(adapter, where, decision, example)
+    # Where nobody said how it ended, such a word may be the status of an item.
     if example.stop_reason is not None:
         _keeps_its_word(adapter, where, decision, response)
     _is_counted_right(where, decision, used, example)
@@ -238,6 +244,7 @@ def history_of(decision: Decision) -> list[Message]:
         tool_calls=calls,
         native=decision.native,
     )
+    # Some wires have no ids for calls, such as that of Ollama before 0.12.10.
     if len({call.id for call in calls if call.id}) < len(calls):
         calls = tuple(attrs.evolve(call, id=f"call_{n}") for n, call in enumerate(calls))
         reply = reply.replace(tool_calls=calls)
@@ -259,6 +266,7 @@ def check_stop_words(adapter: Adapter, replies: Sequence[tuple[str, Any]]) -> No
     for where, data, decision in decided:
         places = _places(data, decision.stop_word)
         for elsewhere, word in cut_off:
+            # What was cut off may still be JSON: it would do half of what was meant.
             if decision.tool_calls and places and places[-1] in elsewhere:
                 cut = data
                 # A gateway may repeat the word of the server behind it.
@@ -301,6 +309,7 @@ def _is_counted_right(where: str, decision: Decision, used: Usage, example: Exam
         raise broken(
             where, f"decode_response() and usage() agree, but say {decision.usage}, {used}"
         )
+    # Counted beside the input, as at Anthropic, what the cache read would be missing in it.
     if used.input < used.cache_read + used.cache_write:
         raise broken(where, f"input includes what the cache read and wrote, but it is {used}")
     if used.output < used.reasoning:
@@ -317,13 +326,15 @@ def _goes_back(adapter: Adapter, where: str, response: Any, decision: Decision) 
         return
     if decision.native.provider != adapter.NAME:
         raise broken(where, f"native is marked {adapter.NAME!r}, not {decision.native.provider!r}")
+    # Its ids were made unique, so it is not sent as it was received.
     if history[1].native is None:
-        return  # its ids were made unique, so it is not sent as it was received
+        return
     sent = ask(where, adapter.encode, history)
-    lost = _texts(response) & _texts(decision.native.payload) - _texts(sent)
-    if lost:
+    kept = _texts(response) & _texts(decision.native)
+    if lost := kept - set(strings(sent).values()):
         raise broken(where, f"a reply goes back as it came, but lost {reprlib.repr(sorted(lost))}")
     again = [message for message in ask(where, adapter.decode, sent) if message.role == "assistant"]
+    # As one text, since the encoder may split a reply that it cannot write as one item.
     if _said(again) != _said(history[1:2]):
         raise broken(where, "a reply that was sent back reads as it did, but reads otherwise")
 
@@ -347,7 +358,7 @@ def _never_raises(adapter: Adapter, where: str, response: Any) -> None:
 
 
 def _texts(data: Any) -> set[str]:
-    return set(strings(data).values())
+    return set(strings(data.payload if isinstance(data, ProviderPayload) else data).values())
 
 
 def _places(data: Any, word: str) -> list[Any]:
@@ -373,6 +384,7 @@ def check_stream(
     noisy = [each for event in events for each in (_UNKNOWN, event)]
     if adapter.decode_response(_assembled(adapter, where, noisy)[0]) != decision:
         raise broken(where, "events that nobody knows change nothing, but they did")
+    # From no event on: a connection may close before the first.
     for length in range(0, len(events), max(1, len(events) // _MOST)):
         _is_told_to_be_cut(adapter, where, events[:length], decision)
     return decision
@@ -386,6 +398,7 @@ def _assembled(adapter: Adapter, where: str, events: Sequence[Any]) -> tuple[Any
 
 def _is_whole(where: str, arguments: str) -> None:
     try:
+        # A call without arguments need not stream any.
         json.loads(arguments or "{}")
     except ValueError as problem:
         promise = f"fragments of a call are put together, but {arguments!r:.60} is not JSON"
@@ -393,19 +406,15 @@ def _is_whole(where: str, arguments: str) -> None:
 
 
 def _is_the_same(where: str, streamed: Decision, whole: Decision) -> None:
+    # Not the native items, which may differ in empty fields; their texts are compared below.
     for name in ("reply", "reasoning", "tool_calls", "stop_reason", "stop_word", "usage"):
         got, expected = getattr(streamed, name), getattr(whole, name)
         if got != expected:
             promise = f"a stream decides what the response without streaming does: {name} is"
             raise broken(where, f"{promise} {expected!r:.200}, but {got!r:.200}")
-    lost = _texts(_payload(whole)) - _texts(_payload(streamed))
-    if lost:
+    if lost := _texts(whole.native) - _texts(streamed.native):
         promise = "a stream keeps what the response without streaming does"
         raise broken(where, f"{promise}, but lost {sorted(lost)!r:.200}")
-
-
-def _payload(decision: Decision) -> Any:
-    return decision.native and decision.native.payload
 
 
 def _is_told_to_be_cut(
@@ -418,6 +427,7 @@ def _is_told_to_be_cut(
     try:
         response = streamed.response()
     except IncompleteReply as cut:
+        # It is what a caller shows, or keeps, of a reply that broke off.
         if cut.received != text:
             raise broken(
                 name, f"IncompleteReply holds what had come, but {cut.received!r:.60}"

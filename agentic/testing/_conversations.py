@@ -44,8 +44,10 @@ _TEXTS = st.one_of(
     st.integers(1, len(_PROSE)).map(lambda length: _PROSE[:length]),
     st.sampled_from(["one\ntwo\n", "\r\x0b\x85\u2028", "\x00", "\u65e5\u672c", "\U0001f600"]),
 )
+# Also a pair of lone ones, which some encoders join to one character.
 _LONE_SURROGATES = st.sampled_from(["\ud83d", "a \udfff b", "\ud83d\ude00\n\udc00"])
 _ARGUMENTS = st.sampled_from(["{}", "", '{"path": "a.py"}', '{ "path" : "\\ud83d\\ude00.py" }'])
+# What models write where an object should be.
 _NOT_JSON = st.sampled_from(["{oops", "[1]", '{"path": "\ud83d"}'])
 _TOOL_NAMES = st.sampled_from(["read", "write", "edit", "bash"])
 # Here and below, what is repeated is drawn more often.
@@ -56,8 +58,8 @@ _SELDOM = st.sampled_from([False, False, False, True])
 _UP_TO_TWO = st.integers(0, 2)
 _ONE_TO_FOUR = st.integers(1, 4)
 _FAILURE_KINDS = st.sampled_from(["raised", "timeout", "interrupted", "not_run"])
+# Only a few, so that they repeat within a message and across messages.
 _FEW_IDS = ["c1", "c2", "c3"]
-"""Only a few, so that they repeat within a message and across messages."""
 _UNKNOWN: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [{}, {"mood": "curious"}, {"index": 0, "cache_control": {"type": "ephemeral"}, "seen": [None]}]
 )
@@ -123,6 +125,7 @@ def _sound(draw: st.DrawFn, parts: _Parts, max_rounds: int) -> list[Message]:
     ids = itertools.count(1)
     messages = [_said(draw, parts, "system") for _ in range(draw(_UP_TO_TWO))]
     if draw(_SELDOM):
+        # After the system messages, where a compaction puts it.
         messages.append(_former_summary(draw, parts))
     for _ in range(draw(st.integers(0, max_rounds))):
         kind = draw(_KINDS)
@@ -153,6 +156,7 @@ def _after_accidents(draw: st.DrawFn, parts: _Parts, max_rounds: int) -> list[Me
 
 def _without_pins_on_orphans(messages: list[Message]) -> list[Message]:
     for found in split_rounds(messages):
+        # A view leaves the orphans out of a pinned message: it has a copy, and no test finds it.
         if found.orphaned and found.sound_messages:
             for at in found.positions:
                 messages[at] = attrs.evolve(messages[at], pinned=False)
@@ -203,6 +207,7 @@ def _calling(draw: st.DrawFn, parts: _Parts, ids: list[str]) -> Message:
         ToolCall(call_id, draw(_TOOL_NAMES), draw(parts.arguments), extra=draw(_UNKNOWN))
         for call_id in ids
     ]
+    # Half of all calls come without a text, as models send them.
     text = "" if draw(st.booleans()) else draw(parts.texts)
     return Message("assistant", text, tool_calls=calls, **draw(_BESIDE))
 
@@ -253,6 +258,7 @@ def _move(draw: st.DrawFn, messages: list[Message]) -> None:
 def _repeat(draw: st.DrawFn, messages: list[Message]) -> None:
     """Insert one message a second time: the same object, or an equal one."""
     message = messages[draw(_place(messages))]
+    # By identity and by value: code that finds messages by id() must not mix them up.
     again = message if draw(st.booleans()) else attrs.evolve(message)
     messages.insert(draw(st.integers(0, len(messages))), again)
 
@@ -267,6 +273,7 @@ def _lose_result(draw: st.DrawFn, messages: list[Message]) -> None:
 def _confuse_ids(draw: st.DrawFn, messages: list[Message]) -> None:
     """Set one id for every call and every result of a message."""
     at = draw(_place(messages))
+    # Also ids that sound rounds have, so that a result may answer a call far away.
     same = draw(st.sampled_from(["call_1", "call_2", *_FEW_IDS]))
     messages[at] = attrs.evolve(
         messages[at],

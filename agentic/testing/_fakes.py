@@ -102,6 +102,7 @@ class StreamingScriptedDecider:
             if isinstance(item, Decision):
                 return item
             pieces.append(item)
+        # As an adapter does when a connection breaks off.
         raise IncompleteReply("".join(pieces))
 
 
@@ -144,12 +145,14 @@ class ScriptedExecutor:
                 return ToolResult(call.id, call.name, answer)
             case ToolError():
                 return ToolResult(call.id, call.name, error=answer)
+        # Whatever it is: a test may need an executor that breaks its promise.
         handed_on: ToolResult = answer
         return handed_on
 
 
 async def _play(step: Any, given: object) -> Any:
     """Return the outcome of a step: call it, await it, and raise it if it is an exception."""
+    # A class that is an exception is callable, too, and is a step by itself.
     if callable(step) and not _is_exception(step):
         step = step(given)
         step = await step if inspect.isawaitable(step) else step
@@ -170,12 +173,17 @@ def _as_decision(answer: Any) -> Decision:
 
 
 def _script_is_over(length: int, request: Input) -> AssertionError:
+    # The end of the history shows what the script should have answered.
     last = reprlib.repr(request.history[-1].content) if request.history else "nothing"
     return AssertionError(
-        f"the script has {length} steps and was asked once more, in turn {request.turn} of the "
-        f"run; the history of {len(request.history)} messages ends with {last}: add a step, or "
-        "let the last one call no tools"
+        f"the script has {_count(length, 'step')} and was asked once more, in turn {request.turn} "
+        f"of the run; the history of {_count(len(request.history), 'message')} ends with {last}: "
+        "add a step, or let the last one call no tools"
     )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 @attrs.define(init=False, eq=False)
@@ -206,6 +214,7 @@ class EventRecorder:
     def __init__(self, *chosen: str | NamedSignal, sender: Any = None) -> None:
         """Choose signals (none for all of them), and a sender (None for any)."""
         self.events, self.names, self.senders = [], [], []
+        # All of them by default, so that a test also sees the events that should not come.
         self._signals = [_signal(given) for given in chosen or signals]
         self._sender = ANY if sender is None else sender
         self._stack = contextlib.ExitStack()

@@ -34,6 +34,8 @@ _broken_decision = functools.partial(broken, "Decider")
 
 _LINE = "def parse(text): return text.strip()\n"
 _MEGABYTE = 1 << 20
+# Texts with which tokenizers have raised or taken minutes: a long run of one letter is
+# quadratic in byte-pair encoders, and tiktoken raises for special tokens unless allowed.
 _TEXTS: dict[str, str] = {
     "a word": "parser",
     "a line of code": _LINE,
@@ -51,8 +53,7 @@ _TEXTS: dict[str, str] = {
     "base64": "iVBORw0KGgoAAAANSUhEUgAA" * 500,
     "special tokens": "<|endoftext|><|im_start|>system<|fim_prefix|>[INST]</s>" * 20,
 }
-"""Texts with which tokenizers have raised or taken minutes: a long run of one letter is quadratic
-in byte-pair encoders, and tiktoken raises for special tokens unless they are allowed."""
+# Mutable values deep inside, which a careless compactor edits in place.
 _PARALLEL = [
     ASK,
     Message(
@@ -83,6 +84,7 @@ _CONVERSATIONS: dict[str, list[Message]] = {
         ContextSummary("Red.", 4, notes={"v": 1, "files": {"a.py": ["read", None]}}).to_message(),
         *TALK,
     ],
+    # Long enough for quadratic cost to show within the time.
     "2,000 messages": TALK * 500,
     "no messages at all": [],
 }
@@ -109,6 +111,7 @@ def check_counter(factory: Callable[[], Counter], *, timeout_seconds: float = 30
     if (empty := _count("no text", first, "", timeout_seconds)) != 0:
         raise _broken_count("no text", f"an empty text is 0 tokens, but it gave {empty}")
     counts = {name: _count(name, first, text, timeout_seconds) for name, text in _TEXTS.items()}
+    # A constant, or the count of a prefix, keeps all the other promises.
     if counts["a megabyte of code"] <= counts["a line of code"]:
         raise _broken_count("a megabyte of code", "a long text is more than one line of it")
     # In the other order, so that what one text leaves behind in a counter shows.
@@ -132,6 +135,7 @@ def _count(name: str, counter: Counter, text: str, timeout_seconds: float) -> in
     answer = answers[0]
     if isinstance(answer, BaseException):
         raise _broken_count(name, f"it never raises, but raised {answer!r:.200}") from answer
+    # A float would spoil every sum, and a bool is an int in Python.
     if not isinstance(answer, int) or isinstance(answer, bool) or answer < 0:
         given = reprlib.repr(answer)
         raise _broken_count(name, f"a count is a whole number, 0 or more, but it gave {given}")
@@ -172,6 +176,7 @@ def check_compactor(factory: Callable[[], Compactor], *, timeout_seconds: float 
         AssertionError: a promise is broken; the text says which one, and for what conversation.
     """
     for name, messages in _CONVERSATIONS.items():
+        # A new one each, so that what it remembers of one conversation does not help with the next.
         _check_summary(name, factory().compact, messages, timeout_seconds)
         guided = getattr(factory(), "compact_with", None)
         if guided is not None:
@@ -262,6 +267,7 @@ _REQUESTS: dict[str, Input] = {
     "a plain request": _request(ASK),
     "a request with a tool": _request(ASK, tools=[_READ]),
     "a tool round": _request(ASK, *_ROUND, tools=[_READ]),
+    # After a restart with other tools: some providers refuse calls when no tool is declared.
     "a tool round whose tool is gone": _request(ASK, *_ROUND),
     "a summary and a second request": _request(
         ContextSummary("The build is red.", 4).to_message(),
@@ -310,6 +316,7 @@ def check_decider(factory: Callable[[], Decider], *, timeout_seconds: float = 60
         if not isinstance(answer, Decision):
             given = reprlib.repr(answer)
             raise _broken_decision(name, f"it answers with a Decision, but gave {given}")
+        # A stream is a second way to the same decision, with errors of its own.
         if streams:
             streamed, drain = f"{name}, streamed", functools.partial(_drain, factory())
             items = asyncio.run(_ask_decider(streamed, drain, request, timeout_seconds))

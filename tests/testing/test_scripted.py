@@ -65,7 +65,7 @@ def test_finished_script_says_so() -> None:
     """One request too many is an AssertionError that says where the run stands."""
     decider = testing.ScriptedDecider("one")
 
-    with pytest.raises(AssertionError, match="has 1 steps and was asked once more, in turn 1"):
+    with pytest.raises(AssertionError, match="has 1 step and was asked once more, in turn 1"):
         _decide(decider, _request(), _request())
 
 
