@@ -16,6 +16,7 @@ from functools import cached_property
 import attrs
 
 from agentic.messages import Message, ToolCall, split_rounds
+from agentic.replay._records import MessageMemo
 
 __all__ = ["POINTS", "MessageTexts", "Point", "argument_texts", "points_of", "text_of"]
 
@@ -35,15 +36,14 @@ _FENCED = re.compile(r"```\w*\n(.*?)(?:```|\Z)", re.DOTALL)
 class MessageTexts:
     """The texts of messages, each made once, for requests that have most messages in common."""
 
-    _known: dict[int, tuple[Message, str]] = attrs.field(factory=dict, init=False)
-    """By object id; holding the message ensures that its id is not reused."""
+    _text: MessageMemo[str] = attrs.field(
+        factory=lambda: MessageMemo(lambda message: "\n".join(filter(None, _parts(message)))),
+        init=False,
+    )
 
     def of(self, messages: Sequence[Message]) -> str:
         """Return what `text_of` does."""
-        for message in messages:
-            if id(message) not in self._known:
-                self._known[id(message)] = message, "\n".join(filter(None, _parts(message)))
-        return "\n".join(filter(None, (self._known[id(each)][1] for each in messages)))
+        return "\n".join(filter(None, map(self._text, messages)))
 
 
 @attrs.define
@@ -76,26 +76,19 @@ class Point:
         return len(found) / len(self.terms)
 
     def _is_evident(self, term: str, kept: str) -> bool:
-        for raw in _lines_with(term, kept):
-            line = raw.strip()
-            if line in self._lines or self._quotes(term, line):
-                return True
-        return False
+        lines = map(str.strip, _lines_with(term, kept))
+        return any(line in self._lines or self._quotes(term, line) for line in lines)
 
     def _quotes(self, term: str, line: str) -> bool:
         """Return whether a line contains a line of the past with the term, or a part of one."""
         # Several policies send the same summaries and notices.
         if (term, line) not in self._quoting:
-            lines = self._lines_of(term)
+            if term not in self._lines_by_term:
+                self._lines_by_term[term] = set(_lines_with(term, self.text))
+            lines = self._lines_by_term[term]
             short = any(each in line for each in map(str.strip, lines) if len(each) < _WINDOW)
             self._quoting[term, line] = short or _holds_window(term, line, "\n".join(lines))
         return self._quoting[term, line]
-
-    def _lines_of(self, term: str) -> set[str]:
-        """Return the lines of the past that contain a term."""
-        if term not in self._lines_by_term:
-            self._lines_by_term[term] = set(_lines_with(term, self.text))
-        return self._lines_by_term[term]
 
     @cached_property
     def _lines(self) -> set[str]:

@@ -11,6 +11,7 @@ the day for which it was looked up, next to the list's version.
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from typing import Generic, TypeVar
 
 import attrs
 
@@ -19,6 +20,7 @@ from agentic.usage import Usage, cost
 
 __all__ = [
     "Cut",
+    "MessageMemo",
     "Price",
     "PromptCache",
     "Replayed",
@@ -173,6 +175,26 @@ def cost_of(tokens: float, reused: float) -> float:
     (1250.0, 100.0)
     """
     return _READ * reused + _WRITE * (tokens - reused)
+
+
+_T = TypeVar("_T")
+
+
+@attrs.define(eq=False)
+class MessageMemo(Generic[_T]):
+    """What a function returns for messages, computed once for each object."""
+
+    compute: Callable[[Message], _T]
+    # By object id: to hash a message would take longer than most of what is remembered here.
+    # Holding the message ensures that its id is not reused.
+    _known: dict[int, tuple[Message, _T]] = attrs.field(factory=dict, init=False)
+
+    def __call__(self, message: Message) -> _T:
+        """Return what the function does."""
+        known = self._known.get(id(message))
+        if known is None:
+            known = self._known[id(message)] = message, self.compute(message)
+        return known[1]
 
 
 @attrs.define(eq=False)

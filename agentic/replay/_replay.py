@@ -9,7 +9,7 @@ from agentic.context.view import View
 from agentic.messages import Message, split_rounds
 from agentic.replay._judge import POINTS, MessageTexts, Point, points_of
 from agentic.replay._policies import ContextLimits, ReplayPolicy
-from agentic.replay._records import Cut, PromptCache, Replayed, SentRequest, Series
+from agentic.replay._records import Cut, MessageMemo, PromptCache, Replayed, SentRequest, Series
 from agentic.replay._transcripts import Transcript
 from agentic.replay._validity import SoundNeighbours, Validity, adapters_of
 from agentic.tokens import TokenCache
@@ -49,7 +49,7 @@ async def replay(
     """
     messages = list(map(_without_usage, transcript.messages))
     texts = MessageTexts()
-    size = _Sizes(TokenCache(context_limits.counter))
+    size = MessageMemo(TokenCache(context_limits.counter).count_message)
     # Shared, since policies side by side send mostly the same messages.
     adapters, sound = adapters_of(providers), SoundNeighbours()
     runs = [_Run(policy, size, Validity(adapters, sound), texts, keep_views) for policy in policies]
@@ -64,7 +64,7 @@ async def replay(
                 await run.send(said, point)
         for run in runs:
             run.history.append(message)
-        said += size.of(message)
+        said += size(message)
         if progress:
             progress(1)
     return [run.replayed(context_limits.limits.context_window) for run in runs]
@@ -76,26 +76,11 @@ def _without_usage(message: Message) -> Message:
 
 
 @attrs.define(eq=False)
-class _Sizes:
-    """The sizes of messages, each counted only once."""
-
-    token_cache: TokenCache
-    known: dict[int, tuple[Message, int]] = attrs.field(factory=dict)
-    """By object id; holding the message ensures that its id is not reused."""
-
-    def of(self, message: Message) -> int:
-        known = self.known.get(id(message))
-        if known is None:
-            known = self.known[id(message)] = message, self.token_cache.count_message(message)
-        return known[1]
-
-
-@attrs.define(eq=False)
 class _Run:
     """One session under one policy, up to the current request."""
 
     policy: ReplayPolicy
-    size: _Sizes
+    size: MessageMemo[int]
     validity: Validity
     texts: MessageTexts
     keep_views: bool = False
@@ -109,7 +94,7 @@ class _Run:
     seen: int = 0
     """The length of the history at the latest request."""
     cache: PromptCache = attrs.field(
-        default=attrs.Factory(lambda self: PromptCache(self.size.of), takes_self=True)
+        default=attrs.Factory(lambda self: PromptCache(self.size), takes_self=True)
     )
     requests: list[SentRequest] = attrs.field(factory=list)
     cuts: list[Cut] = attrs.field(factory=list)
@@ -162,7 +147,7 @@ class _Run:
         return Cut(
             request=len(self.requests),
             # The request before, which this one breaks with, and what came since.
-            before=self.requests[-2].tokens + sum(map(self.size.of, fresh)),
+            before=self.requests[-2].tokens + sum(map(self.size, fresh)),
             after=self.requests[-1].tokens,
             dropped=dropped,
             cleared=cleared,

@@ -20,6 +20,7 @@ import attrs
 from agentic import providers
 from agentic.errors import ConfigError
 from agentic.messages import Message, close_open_rounds
+from agentic.replay._records import MessageMemo
 
 __all__ = ["ADAPTERS", "SoundNeighbours", "Validity", "adapters_of", "refusal_of"]
 
@@ -74,8 +75,7 @@ class SoundNeighbours:
 
     _known: set[tuple[Hashable, Hashable, Hashable]] = attrs.field(factory=set, init=False)
     """The keys of a message's left neighbour, of itself and of its right neighbour."""
-    _keys: dict[int, tuple[Message, Hashable]] = attrs.field(factory=dict, init=False)
-    """By object id; holding the message ensures that its id is not reused."""
+    _key: MessageMemo[Hashable] = attrs.field(factory=lambda: MessageMemo(_key_of), init=False)
 
     def add(self, view: Sequence[Message]) -> None:
         """Add a valid request."""
@@ -89,12 +89,6 @@ class SoundNeighbours:
         """Yield the keys of each message and its neighbours; None if there is no neighbour."""
         keys = [None, *map(self._key, view), None]
         return zip(keys, keys[1:], keys[2:], strict=False)
-
-    def _key(self, message: Message) -> Hashable:
-        known = self._keys.get(id(message))
-        if known is None:
-            known = self._keys[id(message)] = message, _key_of(message)
-        return known[1]
 
 
 @attrs.define(eq=False)
