@@ -25,15 +25,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Decider"]
 
-_STATELESS: Mapping[str, Any] = {"store": False}
-"""The caller keeps the conversation; the provider stores nothing of it."""
+# Reasoning that can be sent back: https://platform.openai.com/docs/guides/reasoning.
 _REASONING: Mapping[str, Any] = {"include": ["reasoning.encrypted_content"]}
-"""Reasoning that can be sent back: https://platform.openai.com/docs/guides/reasoning."""
+# From errors that reject `include`: OpenAI's, and those of servers that do not know the option. An
+# error about reasoning that cannot be decrypted has none of these texts.
 _REFUSALS = ("encrypted content is not supported", "reasoning.encrypted_content", "'include'")
-"""Texts of errors that reject `include`: OpenAI's, and those of servers that do not know the
-option. An error about reasoning that cannot be decrypted is not one of them."""
 
 _TIED = {"message", "function_call", "custom_tool_call"}
+# What the endpoint that counts tokens accepts of a request, and the SDK's own arguments.
 _COUNTED = (
     "conversation",
     "input",
@@ -45,11 +44,8 @@ _COUNTED = (
     "tool_choice",
     "tools",
     "truncation",
-    "extra_body",
-    "extra_headers",
-    "timeout",
+    *("extra_body", "extra_headers", "timeout"),
 )
-"""The arguments of a request that the token-counting endpoint also accepts."""
 
 
 @attrs.define(eq=False)
@@ -119,16 +115,16 @@ class Decider(ModelDecider):
         )
         if self.options.get("instructions") and "instructions" in said:
             said["instructions"] = f"{self.options['instructions']}\n\n{said['instructions']}"
-        theirs = list(self.options.get("tools") or ())
-        tools = {"tools": [*said.pop("tools", ()), *theirs]}
-        defaults = {**_STATELESS, **(_REASONING if self._has_reasoning else {})}
+        tools = [*said.pop("tools", ()), *(self.options.get("tools") or ())]
+        # The caller keeps the conversation, so the provider need not store it.
+        defaults = {"store": False, **(_REASONING if self._has_reasoning else {})}
         merged: dict[str, Any] = {**defaults, "model": self.model, **self.options, **said}
         # `decide` and `stream` are the choice; an option would contradict one of them.
         merged.pop("stream", None)
         if merged["store"] is False and is_openais(str(merged["model"])):
             # A text as input has no items, and an empty list is refused.
             merged["input"] = _without_unsealed(items_at(merged, "input")) or merged["input"]
-        return {**merged, **tools} if tools["tools"] else merged
+        return {**merged, "tools": tools} if tools else merged
 
     async def _create(self, request: Input, **more: Any) -> Any:
         sent = self._call(request)
@@ -155,10 +151,8 @@ def _refuses_reasoning(error: Exception) -> bool:
 
 
 def _without_unsealed(items: list[Any]) -> list[Any]:
-    """Leave out reasoning for which `is_unsealed` is true, and the ids that tie later items to it.
-
-    An id whose reasoning is missing is rejected: https://github.com/0xPlaygrounds/rig/issues/751.
-    """
+    """Leave out reasoning without content, and the ids that tie later items to it."""
+    # An id whose reasoning is missing is rejected: https://github.com/0xPlaygrounds/rig/issues/751.
     return list(_kept(items)) if any(map(is_unsealed, items)) else items
 
 

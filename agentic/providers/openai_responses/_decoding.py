@@ -47,9 +47,9 @@ __all__ = [
 NAME = "openai_responses"
 UNSEEN_CALLS = "answers_calls_on_the_server"
 """A key in the payload of a tool message whose calls the provider stores: it is not orphaned."""
+# Keys in the payload of outputs that name a local shell call by its item's id: the items, and the
+# call ids by item id. A payload is read alone, so it has to say which calls it means.
 _ITEMS, _SHELLS = "items", "local_shell_calls"
-"""Keys in the payload of outputs that name a local shell call by its item's id: the items, and the
-call ids by item id."""
 
 
 def decode(messages: Iterable[Any], /) -> list[Message]:
@@ -92,15 +92,11 @@ class IncrementalDecoder:
                 self._on_server.add(position, call_id, "")
             for item_id, call_id in shell_ids([item]).items():
                 self._shells.add(position, item_id, call_id)
-        decoded = []
-        for role, run in _runs(fresh, self._on_server.values):
-            shells = self._shells.values
-            if role == "tool":
-                payload = _answers_payload(run, shells, unseen=False)
-                message = _tool(run, shells, decoded_native(NAME, payload))
-            else:
-                message = _MESSAGES[role](run, decoded_native(NAME, run))
-            decoded.append(Decoded(len(run), (message,)))
+        shells = self._shells.values
+        decoded = [
+            Decoded(len(run), (_message(role, run, shells),))
+            for role, run in _runs(fresh, self._on_server.values)
+        ]
         if decoded and decoded[-1].messages[0].role in {"assistant", "tool"}:
             # The next item may belong to the same message.
             decoded[-1] = attrs.evolve(decoded[-1], is_open=True)
@@ -158,7 +154,6 @@ def reply(items: list[Any], native: ProviderPayload | None = None) -> Message:
 
 
 def _answered_within(items: list[Any]) -> set[str]:
-    """Return the ids of the calls that are answered by outputs among the same items."""
     outputs = [item for item in items if type_of(item) in OUTPUTS]
     if not outputs:
         return set()
@@ -175,17 +170,22 @@ def _decode(items: Any, *, unseen_calls: bool) -> list[Message]:
     seen: set[str] = set()
     decoded = []
     for role, run in _runs(given, _run_by_server(given)):
-        if role == "tool":
-            # With a history on the server, an output may answer a call that is not here.
-            elsewhere = unseen_calls or referring
-            unseen = elsewhere and any(answered_id(item, shells) not in seen for item in run)
-            payload = _answers_payload(run, shells, unseen=unseen)
-            decoded.append(_tool(run, shells, decoded_native(NAME, payload)))
-            continue
-        message = _MESSAGES[role](run, decoded_native(NAME, run))
+        # With a history on the server, an output may answer a call that is not here.
+        elsewhere = unseen_calls or referring
+        unseen = elsewhere and any(answered_id(item, shells) not in seen for item in run)
+        message = _message(role, run, shells, unseen=unseen)
         seen.update(call.id for call in message.tool_calls)
         decoded.append(message)
     return decoded
+
+
+def _message(
+    role: str, run: list[Any], shells: Mapping[str, str], *, unseen: bool = False
+) -> Message:
+    if role != "tool":
+        return _MESSAGES[role](run, decoded_native(NAME, run))
+    payload = _answers_payload(run, shells, unseen=unseen)
+    return _tool(run, shells, decoded_native(NAME, payload))
 
 
 def _answers_payload(run: list[Any], shells: Mapping[str, str], *, unseen: bool) -> Any:
@@ -198,6 +198,7 @@ def _answers_payload(run: list[Any], shells: Mapping[str, str], *, unseen: bool)
 
 def _run_by_server(items: list[Any]) -> set[str]:
     """Return the ids of the calls that the provider itself executes and answers."""
+    # Not one that the caller's own call has, too: its output would not be the caller's any more.
     calls = [item for item in items if type_of(item) in ANSWERS]
     theirs = [item for item in calls if runs_on_server(item)]
     if not theirs:
@@ -210,9 +211,11 @@ def _runs(items: list[Any], on_server: Collection[str]) -> Iterator[tuple[str, l
     """Split the items into those of each message; yield the message's role and its items."""
     roles = [item_role(item, on_server=on_server) for item in items]
     starts = [0] + [
-        at_
-        for (before, role), at_ in zip(pairwise(roles), range(1, len(items)), strict=True)
-        if role != before or role in {"user", "system"} or _is_written(items[at_], items[at_ - 1])
+        place
+        for place, (before, role) in enumerate(pairwise(roles), 1)
+        if role != before
+        or role in {"user", "system"}
+        or _is_written(items[place], items[place - 1])
     ]
     for start, end in pairwise([*starts, len(items)]):
         if start < end:
@@ -221,7 +224,7 @@ def _runs(items: list[Any], on_server: Collection[str]) -> Iterator[tuple[str, l
 
 def _is_written(item: Any, before: Any) -> bool:
     """Return whether an item is an assistant text that the caller wrote after another one."""
-    # The model's own messages have an id and a list of parts.
+    # The model's own messages have an id and a list of parts, and are one reply together.
     bare = isinstance(at(item, "content"), str) and at(item, "id") is None
     return bare and type_of(before) == "message"
 

@@ -64,15 +64,14 @@ __all__ = [
     "encode_tools",
 ]
 
+# https://github.com/AnswerDotAI/fastllm/issues/45 quotes the error for a longer id. An id may have
+# any characters, but at least one: https://github.com/orchidfiles/ungate/pull/41,
+# https://github.com/earendil-works/pi/issues/2917.
 MAX_ID_CHARS = 64
-"""https://github.com/AnswerDotAI/fastllm/issues/45 quotes the error for a longer id. An id may have
-any characters, but at least one: https://github.com/orchidfiles/ungate/pull/41,
-https://github.com/earendil-works/pi/issues/2917."""
-
+# https://github.com/langchain-ai/deepagents/pull/5953 quotes OpenAI's documentation.
 TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,64}"), 64)
-"""https://github.com/langchain-ai/deepagents/pull/5953 quotes OpenAI's documentation."""
+# This type is also accepted as the output of other calls (recorded for `tool_search_call`).
 _ANY_CALL = "function_call_output"
-"""This type is also accepted as the output of other calls."""
 _NEUTRAL = "Continue."
 _FUNCTIONS = {"function_call", "custom_tool_call"}
 
@@ -114,9 +113,6 @@ def encode_request(
 def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
     """Return the definitions of the tools that the model may call.
 
-    Without `strict`, the API treats a schema as strict, which demands more than JSON Schema does:
-    https://platform.openai.com/docs/guides/function-calling#strict-mode
-
     >>> encode_tools([ToolDefinition("now", "Tell the time.")])[0]["strict"]
     False
     """
@@ -126,6 +122,8 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
             "name": TOOL_NAMES.wire(tool.name),
             "description": replace_surrogates(tool.description),
             "parameters": replace_surrogates(dict(tool.parameters)),
+            # If it is left out, the API takes the schema for strict, and demands more of it than
+            # JSON Schema does: https://platform.openai.com/docs/guides/function-calling#strict-mode
             "strict": False,
         }
         for tool in tools
@@ -236,7 +234,7 @@ def _close(messages: list[Message]) -> list[Message]:
 
 
 def _join(replies: list[Message]) -> list[Message]:
-    """Merge replies so that texts precede calls: DeepSeek expects outputs next to their calls."""
+    # Texts then precede all calls: DeepSeek expects outputs next to their calls.
     return replies if any(map(_payload, replies)) else [merge_replies(replies)]
 
 
@@ -277,11 +275,9 @@ def _payload(message: Message) -> Any:
 
 
 def _without_loose_reasoning(items: list[Any]) -> list[Any]:
-    """Leave out reasoning at the end of a reply that its limit cut off while thinking.
-
-    OpenAI rejects it without the item that would have followed (see `validate`). Other servers,
-    whose ids do not begin with rs_, accept it.
-    """
+    """Leave out reasoning at the end of a reply that its limit cut off while thinking."""
+    # OpenAI rejects it without the item that would have followed (see `validate`). Other servers,
+    # whose ids do not begin with rs_, accept it.
     end = len(items)
     while end and type_of(items[end - 1]) == "reasoning" and has_openais_id(items[end - 1]):
         end -= 1
@@ -338,17 +334,15 @@ class _ItemWriter:
             yield self._call(call)
 
     def _are_free(self, items: list[Any]) -> bool:
-        """Return whether the ids of items and calls are unused; if so, mark them as used.
-
-        A call may have the same id as a call of an earlier turn. If the API does not accept a
-        call's id, the result is False, and the call gets another id.
-        """
+        """Return whether the ids of items and calls are unused; if so, mark them as used."""
         calls = written_calls(items)
+        # Then the message is rebuilt, and the call gets another id.
         if any(type_of(item) in _FUNCTIONS and not _is_id(call_id) for call_id, item in calls):
             return False
         # Ids of items and of calls are counted apart, in one set.
         named = [f"item {own_id(item)}" for item in items if own_id(item)]
         asked = [call_id for call_id, _ in calls]
+        # A call may have the same id as one of an earlier turn, which is not waiting any more.
         if len({*asked}) < len(asked) or any(map(self._open.is_waiting, asked)):
             return False
         if len({*named}) < len(named) or not self._ids.used.isdisjoint(named):

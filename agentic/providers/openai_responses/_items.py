@@ -82,29 +82,27 @@ _OPENAI = re.compile(r"(ft:)?(gpt-(?!oss)|o\d|codex|chatgpt)")
 def type_of(item: Any) -> str:
     """Return the type of an item; one without a type that has a role is a message.
 
-    https://platform.openai.com/docs/api-reference/responses/create: `type` of an easy input
-    message may be left out, and so may that of an item reference.
-
     >>> type_of({"role": "user", "content": "Hi."})
     'message'
     """
     named = item.get("type") if type(item) is dict else text_at(item, "type")
     if isinstance(named, str) and named:
         return named
+    # https://platform.openai.com/docs/api-reference/responses/create: the type of an easy input
+    # message may be left out, and so may that of an item reference.
     return "message" if at(item, "role") is not None else "item_reference" if at(item, "id") else ""
 
 
 def call_id_of(item: Any) -> str:
     """Return the id that a call and its output share; empty if there is none.
 
-    In the SDK's type, the output of a local shell has it in its `id` field (LocalShellCallOutput in
-    https://github.com/openai/openai-python, types/responses/response_input_item.py).
-
     >>> call_id_of({"type": "local_shell_call_output", "id": "c1", "output": "a.py"})
     'c1'
     """
     if named := text_at(item, "call_id"):
         return named
+    # In the SDK's type, the output of a local shell has it in its `id` field: LocalShellCallOutput
+    # in https://github.com/openai/openai-python, types/responses/response_input_item.py.
     return text_at(item, "id") if type_of(item) in {_LOCAL_SHELL, ANSWERS[_LOCAL_SHELL]} else ""
 
 
@@ -281,25 +279,21 @@ class OpenCalls:
         return bool(self._waiting.get(call_id))
 
     def awaits(self, call_id: str, output: Any) -> bool:
-        """Return whether an output may answer a call: as written, or an unknown one.
-
-        A function's output is also accepted for other calls (recorded for `tool_search_call`).
-        """
+        """Return whether an output may answer a call: as written, or an unknown one."""
         waiting = self._waiting.get(call_id)
         if not waiting:
             return True
         call = waiting[0]
+        # A function's output is also accepted for other calls (recorded for `tool_search_call`).
         forms = (ANSWERS.get(type_of(call)), "function_call_output")
         answers = answered_id(output, shell_ids([call])) == call_id_of(call)
         return answers and type_of(output) in forms
 
 
 def can_answer(items: list[Any], answers: list[Message]) -> bool:
-    """Return whether rebuilt answers can have the form that the calls require.
-
-    Only a screenshot answers a computer call, and it has no text:
-    https://platform.openai.com/docs/guides/tools-computer-use
-    """
+    """Return whether rebuilt answers can have the form that the calls require."""
+    # Only a screenshot answers a computer call, and it has no text:
+    # https://platform.openai.com/docs/guides/tools-computer-use
     asking = {call_id_of(item) for item in items if type_of(item) == "computer_call"}
     return all(
         not result.text and _is_screenshot(result.media)
@@ -321,16 +315,14 @@ def _head(call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _text(result: ToolResult) -> str:
-    """Return the text for an output that has no place for media, which it names."""
+    # For the outputs that have no place for media.
     return text_with_notes(result.text, result.media)
 
 
 def _function(call: Mapping[str, Any], result: ToolResult) -> dict[str, Any]:
-    """Return the output of a function or custom tool, with the program that called it, if any.
-
-    https://platform.openai.com/docs/guides/tools-programmatic-tool-calling
-    """
     said = [{"type": "input_text", "text": result.text}] if result.text else []
+    # A program of the model's that called the tool is named again in the output:
+    # https://platform.openai.com/docs/guides/tools-programmatic-tool-calling
     caller = {"caller": call["caller"]} if at(call, "caller", "type") == "program" else {}
     return {
         **_head(call),
@@ -363,7 +355,7 @@ def _computer(call: Mapping[str, Any], result: ToolResult) -> dict[str, Any]:
 
 
 def _tool_search(call: Mapping[str, Any], result: ToolResult) -> dict[str, Any]:
-    """Return the output of a tool search. A text is sent as a function's output (recorded)."""
+    # `tool_search_output` has no text, and a function's output is accepted instead (recorded).
     if result.text or result.media:
         return _function({**call, "type": "function_call"}, result)
     return {**_head(call), "execution": "client", "status": "completed", "tools": []}
