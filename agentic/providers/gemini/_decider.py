@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Decider"]
 
+# The contents passed to the SDK, which requires some; those in `extra_body` replace them.
 _PLACEHOLDER = "."
-"""The contents passed to the SDK; the contents in `extra_body` replace them."""
+# In a body: an instruction that was decoded keeps its own spelling.
 _INSTRUCTIONS = ("systemInstruction", "system_instruction")
-"""The names of the system instruction in a body: an instruction that was decoded keeps its own."""
 
 
 @attrs.frozen
@@ -98,7 +98,6 @@ class Decider(ModelDecider):
         return [(model.name or "").removeprefix("models/") async for model in pages]
 
     def _call(self, request: Input, **config: Any) -> dict[str, Any]:
-        """Return the arguments for the SDK's method."""
         body = _body(request, self.model)
         key = next((key for key in _INSTRUCTIONS if key in body), "")
         # The SDK lets the body replace the option.
@@ -116,7 +115,6 @@ class Decider(ModelDecider):
         return {"model": self.model, "contents": _PLACEHOLDER, "config": settings}
 
     def _http_options(self, body: Mapping[str, Any]) -> Any:
-        """Merge the body into the caller's HTTP options."""
         given: Any = self.options.get("http_options") or {}
         if isinstance(given, Mapping):
             return {**given, "extra_body": {**(given.get("extra_body") or {}), **body}}

@@ -146,14 +146,14 @@ def decode_request(request: Mapping[str, Any], /) -> list[Message]:
 
 
 def _native(payload: dict[str, Any]) -> ProviderPayload | None:
-    """Wrap a payload; return None for a plain string, which is the SDK's shorthand."""
+    # A plain string is the SDK's shorthand, which the REST body does not have.
     if not is_object(payload["content"]):
         return None
     return decoded_native(NAME, payload, joins_previous=payload.get("share") == REST)
 
 
 def _place(before: Any) -> dict[str, bool]:
-    """Record an irregular position of a model content, so that it may be sent there again."""
+    # Where a model content is not expected, the API accepted this one, and will do so again.
     if before is None:
         return {"first": True}
     return {"after_model": True} if text_of(before, "role") == "model" else {}
@@ -265,17 +265,12 @@ def _read_results(parts: list[Any], ids: Iterator[str]) -> list[ToolResult]:
 
 
 def _result(call_id: str, answer: Any) -> ToolResult:
-    """Read one result.
-
-    "output" has the output and "error" the error. An object with other keys is as a whole the
-    output: https://ai.google.dev/api/caching#FunctionResponse (2026-11).
-    """
     response, name = field(answer, "response"), text_of(answer, "name")
     media = _read_media(list_of(answer, "parts"))
-    if not is_object(response) or not response:
+    # "output" has the output and "error" the error. An object with other keys is as a whole the
+    # output: https://ai.google.dev/api/caching#FunctionResponse (2026-11).
+    if not is_object(response) or not response or not set(response) <= _OUTCOME:
         return decoded_result(call_id, name, json_text(response) if response else "", None, media)
-    if not set(response) <= _OUTCOME:
-        return decoded_result(call_id, name, json_text(response), None, media)
     output, problem = response.get("output"), response.get("error")
     return decoded_result(
         call_id,
@@ -303,7 +298,7 @@ def _read_media(parts: list[Any]) -> list[Media]:
 
 
 def _bytes(text: str) -> bytes:
-    """Decode base64 in either alphabet; return no bytes if it is invalid, such as redacted data."""
+    # In either alphabet. Redacted data is invalid, and decodes to no bytes.
     return from_base64(text.translate(TO_STANDARD)) or b""
 
 

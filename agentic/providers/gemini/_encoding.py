@@ -52,23 +52,20 @@ from agentic.tools import ToolDefinition
 
 __all__ = ["TOOL_NAMES", "encode", "encode_request", "encode_tools"]
 
+# https://ai.google.dev/api/caching#FunctionDeclaration (2026-11).
 TOOL_NAMES = NameRule(re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}"), 128)
-"""https://ai.google.dev/api/caching#FunctionDeclaration (2026-11)."""
+# Sent for an empty user message: a content needs at least one part.
 _EMPTY = "(empty message)"
-"""The text sent for an empty user message: a content needs at least one part."""
-
+# The signature for a call that has none or lost its own in an edit. Gemini 3 rejects a turn whose
+# first call is unsigned. This value is documented for history from other sources, by the Gemini API
+# (https://ai.google.dev/gemini-api/docs/thought-signatures, FAQ) and by Vertex AI
+# (https://cloud.google.com/vertex-ai/generative-ai/docs/thought-signatures). The field's type is
+# bytes, so in JSON it is base64.
 _UNSIGNED = to_base64(b"skip_thought_signature_validator")
-"""The signature for a call that has none or lost its own in an edit.
-
-Gemini 3 rejects a turn whose first call is unsigned. This value is documented for history from
-other sources, by the Gemini API (https://ai.google.dev/gemini-api/docs/thought-signatures,
-FAQ) and by Vertex AI (https://cloud.google.com/vertex-ai/generative-ai/docs/thought-signatures).
-The field's type is bytes, so in JSON it is base64.
-"""
+# https://ai.google.dev/gemini-api/docs/function-calling (multimodal function responses, 2026-11):
+# from Gemini 3 on.
 _FIRST_WITH_MEDIA = 3
 _IN_RESULTS = {"image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"}
-"""https://ai.google.dev/gemini-api/docs/function-calling (multimodal function responses, 2026-11):
-from Gemini 3 on."""
 _GENERATION = re.compile(r"gemini-(\d+)")
 
 _GO_ON = "Continue."
@@ -243,11 +240,9 @@ class _ContentWriter:
 
     def _joins(self, sent: _Sent) -> bool:
         """Return whether a model content has to be merged with the content before it."""
-        if not self._follows_model():
-            return False
-        came_so = sent.payload is not None and bool(field(sent.payload, "after_model"))
         # What was accepted directly after another content may not be after a rebuilt one.
-        return self._rebuilt or not came_so
+        came_so = bool(field(sent.payload, "after_model")) and not self._rebuilt
+        return self._follows_model() and not came_so
 
     def _follows_model(self) -> bool:
         return bool(self.contents) and text_of(self.contents[-1], "role") == "model"
@@ -279,9 +274,8 @@ class _ContentWriter:
 
     def _nested(self, result: ToolResult) -> list[Media]:
         """Return the media that are sent as parts of their result."""
-        if not self.nests_media:
-            return []
-        return [part for part in result.media if part.data and part.media_type in _IN_RESULTS]
+        media = result.media if self.nests_media else ()
+        return [part for part in media if part.data and part.media_type in _IN_RESULTS]
 
     def _result_parts(self, group: list[_Sent]) -> Iterator[tuple[int, Any]]:
         """Yield each result's part with the position of its call."""

@@ -29,11 +29,10 @@ __all__ = [
     "text_of",
 ]
 
+# The keys of parts that are calls, that are results, and that are media.
 CALLS = frozenset({"functionCall", "function_call"})
 ANSWERS = frozenset({"functionResponse", "function_response"})
 WITH_MEDIA = frozenset({"inlineData", "inline_data", "fileData", "file_data"})
-"""`CALLS`, `ANSWERS` and `WITH_MEDIA` are the keys of parts that are calls, that are results, and
-that are media."""
 TO_STANDARD = str.maketrans("-_", "+/")
 """Translates base64 of the URL-safe alphabet to the standard one."""
 
@@ -56,7 +55,8 @@ def field(data: Any, name: str) -> Any:
 
 
 def is_object(data: Any) -> bool:
-    """Return whether data has fields. Checking for dict is ten times as fast as for Mapping."""
+    """Return whether data has fields."""
+    # Checking for dict is ten times as fast as for Mapping.
     return type(data) is dict or isinstance(data, Mapping)
 
 
@@ -163,14 +163,11 @@ def _json(text: str) -> Any:
 
 
 def _restore_bytes(content: Any) -> None:
-    """Convert bytes to standard base64, as the API sends them: the SDK dumps the URL-safe form.
-
-    https://github.com/googleapis/python-genai sets `ser_json_bytes="base64"`, for which pydantic
-    uses - and _ (https://pydantic.dev/docs/validation/latest/api/pydantic/config/).
-    """
+    """Convert bytes to standard base64, as the API sends them: the SDK dumps the URL-safe form."""
+    # https://github.com/googleapis/python-genai sets `ser_json_bytes="base64"`, for which pydantic
+    # uses - and _ (https://pydantic.dev/docs/validation/latest/api/pydantic/config/).
     for part in list_of(content, "parts"):
         for holder, name in ((part, "thoughtSignature"), (field(part, "inlineData"), "data")):
-            spelled = text_of(holder, name)
-            if spelled:
+            if spelled := text_of(holder, name):
                 # In place: the data has just been dumped from an SDK object, so nobody else has it.
                 holder[name] = spelled.translate(TO_STANDARD)

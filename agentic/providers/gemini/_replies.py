@@ -28,65 +28,44 @@ from agentic.usage import StopReason, StopWords, Usage
 
 __all__ = ["STOP_WORDS", "decode_response", "stop_reason", "usage"]
 
-_CUT, _FILTERED = StopReason.MAX_TOKENS, StopReason.CONTENT_FILTER
-_FAILED, _OTHER = StopReason.ERROR, StopReason.OTHER
-
+# https://ai.google.dev/api/generate-content#FinishReason and
+# https://docs.cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/GenerateContentResponse
+# and the enum of google-genai 3.4, which has both (2026-11).
+#
+# Clients that request `enum-encoding=int` get numbers. From 6 on, the numbers of AI Studio and
+# Vertex AI differ, since 6 is LANGUAGE in AI Studio (Candidate.FinishReason in
+# https://github.com/googleapis/googleapis/blob/master/google/ai/generativelanguage/v1beta/generative_service.proto
+# and google/cloud/aiplatform/v1beta1/content.proto, 2026-11). A number with two meanings is OTHER.
+# 9: MALFORMED_FUNCTION_CALL or SPII; 10: MODEL_ARMOR or MALFORMED_FUNCTION_CALL;
+# 12: IMAGE_PROHIBITED_CONTENT or UNEXPECTED_TOOL_CALL.
+_FILTERED = (
+    *("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"),
+    *("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR"),
+    *("ESCALATION", "PUP_LIMITED_DISABLED"),
+    *("3", "4", "6", "7", "8", "11"),
+    # promptFeedback.blockReason (https://ai.google.dev/api/generate-content#BlockReason) has some
+    # of the words above, and an OTHER that also means a block; see `stop_reason`.
+    *("BLOCKED_REASON_UNSPECIFIED", "BLOCK_REASON_UNSPECIFIED", "JAILBREAK"),
+)
+_FAILED = (
+    *("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "MISSING_THOUGHT_SIGNATURE"),
+    *("TOO_MANY_TOOL_CALLS", "NO_IMAGE"),
+)
+_OTHER = (
+    *("FINISH_REASON_UNSPECIFIED", "OTHER", "IMAGE_OTHER"),
+    # A call to an undeclared tool, not an error: the loop reports it to the model.
+    "UNEXPECTED_TOOL_CALL",
+    *("0", "5", "9", "10", "12"),
+)
 STOP_WORDS = StopWords(
     NAME,
     {
-        # https://ai.google.dev/api/generate-content#FinishReason and
-        # https://docs.cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/GenerateContentResponse
-        # and the enum of google-genai 3.4, which has both (2026-11).
-        "FINISH_REASON_UNSPECIFIED": _OTHER,
-        "STOP": StopReason.STOP,
-        "MAX_TOKENS": _CUT,
-        "CONTINUATION": _CUT,  # the limit of one request; a token would continue the reply
-        "SAFETY": _FILTERED,
-        "RECITATION": _FILTERED,
-        "LANGUAGE": _FILTERED,
-        "BLOCKLIST": _FILTERED,
-        "PROHIBITED_CONTENT": _FILTERED,
-        "SPII": _FILTERED,
-        "IMAGE_SAFETY": _FILTERED,
-        "IMAGE_PROHIBITED_CONTENT": _FILTERED,
-        "IMAGE_RECITATION": _FILTERED,
-        "MODEL_ARMOR": _FILTERED,
-        "ESCALATION": _FILTERED,
-        "PUP_LIMITED_DISABLED": _FILTERED,
-        "MALFORMED_FUNCTION_CALL": _FAILED,
-        "MALFORMED_RESPONSE": _FAILED,
-        "MISSING_THOUGHT_SIGNATURE": _FAILED,
-        "TOO_MANY_TOOL_CALLS": _FAILED,
-        "NO_IMAGE": _FAILED,
-        # A call to an undeclared tool, not an error: the loop reports it to the model.
-        "UNEXPECTED_TOOL_CALL": _OTHER,
-        "OTHER": _OTHER,
-        "IMAGE_OTHER": _OTHER,
-        # promptFeedback.blockReason, https://ai.google.dev/api/generate-content#BlockReason. Its
-        # SAFETY, BLOCKLIST, PROHIBITED_CONTENT, IMAGE_SAFETY and MODEL_ARMOR are above. Its OTHER
-        # also means a block; see `stop_reason`.
-        "BLOCKED_REASON_UNSPECIFIED": _FILTERED,
-        "BLOCK_REASON_UNSPECIFIED": _FILTERED,
-        "JAILBREAK": _FILTERED,
-        # Clients that request `enum-encoding=int` get numbers. From 6 on, the numbers of AI Studio
-        # and Vertex AI differ, since 6 is LANGUAGE in AI Studio (Candidate.FinishReason in
-        # https://github.com/googleapis/googleapis/blob/master/google/ai/generativelanguage/v1beta/generative_service.proto
-        # and google/cloud/aiplatform/v1beta1/content.proto, 2026-11). A number with two meanings
-        # is OTHER. 9: MALFORMED_FUNCTION_CALL or SPII; 10: MODEL_ARMOR or
-        # MALFORMED_FUNCTION_CALL; 12: IMAGE_PROHIBITED_CONTENT or UNEXPECTED_TOOL_CALL.
-        "0": _OTHER,
-        "1": StopReason.STOP,
-        "2": _CUT,
-        "3": _FILTERED,
-        "4": _FILTERED,
-        "5": _OTHER,
-        "6": _FILTERED,
-        "7": _FILTERED,
-        "8": _FILTERED,
-        "9": _OTHER,
-        "10": _OTHER,
-        "11": _FILTERED,
-        "12": _OTHER,
+        **dict.fromkeys(("STOP", "1"), StopReason.STOP),
+        # CONTINUATION is the limit of one request; a token would continue the reply.
+        **dict.fromkeys(("MAX_TOKENS", "CONTINUATION", "2"), StopReason.MAX_TOKENS),
+        **dict.fromkeys(_FILTERED, StopReason.CONTENT_FILTER),
+        **dict.fromkeys(_FAILED, StopReason.ERROR),
+        **dict.fromkeys(_OTHER, StopReason.OTHER),
     },
 )
 
@@ -127,7 +106,7 @@ def _payload(response: Any) -> dict[str, Any]:
 
 
 def _says_something(payload: Any) -> bool:
-    """Return whether there is anything to send back: content with only empty parts is rejected."""
+    # A content with only empty parts is rejected in a request.
     return any(part not in ({}, {"text": ""}) for part in parts_of(field(payload, "content")))
 
 
@@ -145,18 +124,14 @@ def stop_reason(response: Any, /) -> StopReason:
     if _first_candidate(data) is None and _block_word(data):
         STOP_WORDS.reason(_block_word(data))  # reports an unknown word
         return StopReason.CONTENT_FILTER
-    calls = any(
-        has_field(part, "functionCall")
-        for part in parts_of(field(_first_candidate(data), "content"))
-    )
+    parts = parts_of(field(_first_candidate(data), "content"))
+    calls = any(has_field(part, "functionCall") for part in parts)
     return STOP_WORDS.reason(_stop_word(data) or None, has_tool_calls=calls)
 
 
 def _stop_word(response: Any) -> str:
     candidate = _first_candidate(response)
-    if candidate is None:
-        return _block_word(response)
-    return _word(field(candidate, "finishReason"))
+    return _block_word(response) if candidate is None else _word(field(candidate, "finishReason"))
 
 
 def _block_word(response: Any) -> str:
@@ -164,7 +139,7 @@ def _block_word(response: Any) -> str:
 
 
 def _word(found: Any) -> str:
-    """Return a stop word, or the number that some clients get instead of it, as text."""
+    # Some clients get a number instead of a word.
     return str(found) if isinstance(found, str | int) and not isinstance(found, bool) else ""
 
 
@@ -196,5 +171,5 @@ def usage(response: Any, /) -> Usage:
 
 
 def _count(counts: Any, name: str) -> int:
-    """Return a count; protobuf's JSON may write it as a string, which `Usage` can read."""
+    # JSON made from protocol buffers may write a count as a string, which `Usage` can read.
     return Usage(input=field(counts, name)).input

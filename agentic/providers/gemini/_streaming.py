@@ -33,10 +33,9 @@ from agentic.providers.kit._json import GrowingText, join_pieces
 __all__ = ["StreamedResponse", "failure_in"]
 
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d{1,9})\]|\[(?:'([^']*)'|"([^"]*)")\]""")
+# The maximum nesting of protocol buffers in JSON (`google.protobuf.json_format.Parse`, 2026-11). The
+# value at a longer path is stored with the path itself as the key, which no tool expects.
 _DEEPEST = 100
-"""The maximum nesting of protocol buffers in JSON (`google.protobuf.json_format.Parse`, 2026-11). A
-longer path is invalid: its value is stored with the path itself as the key, which no tool
-expects."""
 _VALUES = ("numberValue", "boolValue")
 _STREAMING = {"partialArgs", "partial_args", "willContinue", "will_continue"}
 _MERGED = {"text", "thought"}
@@ -77,7 +76,7 @@ class _PartialCall:
         steps = [_step(found) for found in _STEP.finditer(path)]
         if not steps:
             return
-        # Then the path itself is the key: nothing is lost, and no reader has to recurse that far.
+        # Nothing is lost, and no reader has to recurse that far.
         if len(steps) > _DEEPEST:
             steps = [path]
         value = _value(piece)
@@ -122,7 +121,6 @@ def _look(holder: Any, step: str | int) -> Any:
 
 
 def _put(holder: Any, step: str | int, value: Any) -> None:
-    """Set a value. An index beyond the end appends."""
     if isinstance(holder, dict):
         holder[str(step)] = value
     elif isinstance(step, int) and step < len(holder):

@@ -14,24 +14,11 @@ from agentic.usage import StopReason, StopWords, Usage
 __all__ = ["STOP_WORDS", "decode_response", "stop_reason", "usage"]
 
 _SERVER_FAILURES = (
-    "server_error",
-    "rate_limit_exceeded",
-    "invalid_prompt",
-    "data_residency_mismatch",
-    "vector_store_timeout",
-    "invalid_image",
-    "invalid_image_format",
-    "invalid_base64_image",
-    "invalid_image_url",
-    "image_too_large",
-    "image_too_small",
-    "image_parse_error",
-    "invalid_image_mode",
-    "image_file_too_large",
-    "unsupported_image_media_type",
-    "empty_image_file",
-    "failed_to_download_image",
-    "image_file_not_found",
+    *("server_error", "rate_limit_exceeded", "invalid_prompt", "data_residency_mismatch"),
+    *("vector_store_timeout", "invalid_image", "invalid_image_format", "invalid_base64_image"),
+    *("invalid_image_url", "image_too_large", "image_too_small", "image_parse_error"),
+    *("invalid_image_mode", "image_file_too_large", "unsupported_image_media_type"),
+    *("empty_image_file", "failed_to_download_image", "image_file_not_found"),
     "context_length_exceeded",
 )
 
