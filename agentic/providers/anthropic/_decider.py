@@ -29,47 +29,34 @@ if TYPE_CHECKING:
 
 __all__ = ["Decider", "reply_tokens"]
 
+# For a model whose reply limit is unknown: the smallest limit of any model in the catalog.
 _DEFAULT_MAX_TOKENS = 4096
-"""For a model whose reply limit is unknown: the smallest limit of any model in the catalog."""
-
 # The SDK requires streaming for a reply that might take over ten minutes: over 21,333 tokens,
 # and for some models over 8,192.
 # https://github.com/anthropics/anthropic-sdk-python/blob/main/src/anthropic/_constants.py
 _LARGEST_UNSTREAMED = 8192
 
+# The default reply limit is `_LARGE_REPLY` tokens, or the window divided by `_PARTS_OF_WINDOW` if
+# larger. Models before Claude 4.5 reject a request if its input plus `max_tokens` exceed the window
+# (https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons, 2026-11), so
+# requesting their full 64,000 would take that much of a 200,000-token window from the conversation.
+# A file that an agent writes in one call seldom takes 32,000 tokens, and one that is cut off has to
+# be written again.
 _LARGE_REPLY = 32_000
-
 _PARTS_OF_WINDOW = 8
-"""The default reply limit is `_LARGE_REPLY` tokens, or the window divided by this if larger.
-
-Models before Claude 4.5 reject a request if its input plus `max_tokens` exceed the window
-(https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons, 2026-11), so
-requesting their full 64,000 would take that much of a 200,000-token window from the conversation. A
-file that an agent writes in one call seldom takes 32,000 tokens, and one that is cut off has to be
-written again."""
-
+# In a small window, a reply may have at most the window divided by this, even if the model's reply
+# could fill the whole window. A `budget.Policy` reserves the same share by default.
 _MOST_OF_WINDOW = 4
-"""In a small window, a reply may have at most the window divided by this, even if the model's reply
-could fill the whole window. A `budget.Policy` reserves the same share by default."""
 
 _PAUSES = {"pause_turn", "compaction"}
+# After so many consecutive pauses the decision has the stop word of the pause.
 _MOST_PAUSES = 5
-"""After this many consecutive pauses the decision is returned as it is, with the stop word of the
-pause."""
 
 # https://platform.claude.com/docs/en/build-with-claude/token-counting (2026-11), and the SDK's
 # own arguments.
 _COUNTED = {
-    "cache_control",
-    "extra_body",
-    "extra_headers",
-    "extra_query",
-    "output_config",
-    "speed",
-    "system",
-    "thinking",
-    "timeout",
-    "tool_choice",
+    *("model", "messages", "tools", "system", "tool_choice", "thinking", "cache_control"),
+    *("output_config", "speed", "extra_body", "extra_headers", "extra_query", "timeout"),
 }
 
 
@@ -149,8 +136,7 @@ class Decider(ModelDecider):
             RequestFailed: the provider returned no count.
         """
         body = self._body(request)
-        known = {"model", "messages", "tools", *_COUNTED}
-        counted = {key: value for key, value in body.items() if key in known}
+        counted = {key: value for key, value in body.items() if key in _COUNTED}
         async with self._errors():
             answer = await self.client.messages.count_tokens(**counted)
         return counted_tokens(answer, "input_tokens", NAME)
@@ -175,7 +161,8 @@ class Decider(ModelDecider):
         return attrs.evolve(decision, usage=used)
 
     def _checked(self, answer: Any) -> Any:
-        """Return a response as plain data; raise if it is none. The SDK accepts any answer."""
+        """Return a response as plain data; raise if it is none."""
+        # The SDK accepts any answer.
         response = plain(answer)
         if at(response, "type") == "error":
             raise stream_error(response, self.model)
@@ -184,7 +171,6 @@ class Decider(ModelDecider):
         return response
 
     def _body(self, request: Input) -> dict[str, Any]:
-        """Return the arguments for the SDK's method."""
         encoded = encode_request(
             request.history, system_prompt=request.system_prompt, tools=request.tools
         )
@@ -195,13 +181,8 @@ class Decider(ModelDecider):
         if system and "system" in encoded:
             system = blocks_of(system if isinstance(system, str) else list(system))
             encoded["system"] = [*system, *blocks_of(encoded["system"])]
-        body = {
-            "model": self.model,
-            "max_tokens": reply_tokens(self.limits(), self.options),
-            **self.options,
-            **encoded,
-            "tools": tools,
-        }
+        limit = reply_tokens(self.limits(), self.options)
+        body = {"model": self.model, "max_tokens": limit, **self.options, **encoded, "tools": tools}
         if not tools:
             del body["tools"]
         # `decide` and `stream` are the choice; an option would contradict one of them.
@@ -243,9 +224,10 @@ def _goes_on(responses: list[Any]) -> bool:
 
 @contextmanager
 def _error_events(model: str) -> Iterator[None]:
-    """Translate stream errors by their type: the SDK gives them the response's status, 200."""
+    """Translate stream errors by their type."""
     try:
         yield
+    # The SDK gives them the response's status, which is 200.
     except Exception as error:
         body = plain(getattr(error, "body", None))
         if at(body, "type") == "error":

@@ -26,6 +26,7 @@ from agentic.messages import (
 from agentic.providers.anthropic._decoding import (
     INVALID_JSON,
     NAME,
+    blocks_of,
     read_payload,
     system_part,
     text_block,
@@ -54,14 +55,14 @@ __all__ = [
     "follows_well",
 ]
 
+# https://github.com/BerriAI/litellm/pull/26788.
 TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,128}"), 128)
-"""https://github.com/BerriAI/litellm/pull/26788."""
+# Values of a tool's callers that the API defines; any other value is defined by the host:
+# https://platform.claude.com/docs/en/agents-and-tools/tool-use/programmatic-tool-calling (2026-11).
 _CALLERS = ("direct", "code_execution_")
-"""Values of a tool's callers that the API defines; any other value is defined by the host.
-https://platform.claude.com/docs/en/agents-and-tools/tool-use/programmatic-tool-calling (2026-11)"""
+# Added where a truncated conversation lacks a user message, at its start or at its end.
+_GO_ON = Turn({"role": "user", "content": [text_block("Continue.")]})
 _IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
-_GO_ON = "Continue."
-"""The text of a user message added where a truncated conversation lacks one at its start or end."""
 
 
 def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
@@ -166,22 +167,16 @@ def _system(system_prompt: str, leading: Iterable[Message]) -> Any:
             parts.append(text)
     if len(parts) < 2:  # noqa: PLR2004  one part stays what it is
         return parts[0] if parts else None
-    return [block for part in parts for block in _system_blocks(part)]
-
-
-def _system_blocks(part: str | list[Any]) -> list[Any]:
-    if isinstance(part, list):
-        return part
-    return [text_block(part)] if part.strip() else []
+    # A blank text is accepted alone, if it came so, and not as a block.
+    filled = [part for part in parts if isinstance(part, list) or part.strip()]
+    return [block for part in filled for block in blocks_of(part)]
 
 
 def _tool(tool: ToolDefinition) -> dict[str, Any]:
-    described = {"description": tool.description} if tool.description else {}
-    written = {
-        "name": TOOL_NAMES.wire(tool.name),
-        **described,
-        "input_schema": dict(tool.parameters),
-    }
+    written: dict[str, Any] = {"name": TOOL_NAMES.wire(tool.name)}
+    if tool.description:
+        written["description"] = tool.description
+    written["input_schema"] = dict(tool.parameters)
     # A caller that the host defines is for its own executor, and means nothing to the API.
     callers = [caller for caller in tool.allowed_callers if caller.startswith(_CALLERS)]
     if any(caller.startswith("code_execution_") for caller in callers):
@@ -192,9 +187,6 @@ def _tool(tool: ToolDefinition) -> dict[str, Any]:
 
 def _rebuild(message: Message) -> list[dict[str, Any]]:
     r"""Return blocks for a message, none if it is empty.
-
-    A system message in the middle of a conversation becomes user text in tags: only newer models
-    support the role, and they reject it between two user messages.
 
     >>> _rebuild(Message("system", "Be brief."))
     [{'type': 'text', 'text': '<system>\nBe brief.\n</system>'}]
@@ -207,6 +199,7 @@ def _rebuild(message: Message) -> list[dict[str, Any]]:
     # The API takes no media from the model: a message names what it cannot show.
     text = message.content if takes_media else text_with_media(message)
     if text.strip():
+        # Only newer models support the role in the middle, and not between two user messages.
         marked = f"<system>\n{text}\n</system>" if message.role == "system" else text
         blocks.append(text_block(marked))
     blocks += [_call(call) for call in message.tool_calls]
@@ -215,17 +208,14 @@ def _rebuild(message: Message) -> list[dict[str, Any]]:
 
 
 def _result(result: ToolResult) -> dict[str, Any]:
-    """Return a tool result block; an empty result has no `content`.
-
-    A failed result may only contain text, so its media are sent after it:
-    https://github.com/vellum-ai/vellum-assistant/pull/18387.
-    """
     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": result.call_id}
     # A result without text is accepted; one with a blank text block is not.
     if result.text.strip():
         block["content"] = result.text
     if result.error is not None:
         block["is_error"] = True
+    # A failed result may only contain text, so its media are sent after it:
+    # https://github.com/vellum-ai/vellum-assistant/pull/18387.
     elif result.media:
         said = [text_block(result.text)] if result.text.strip() else []
         block["content"] = [*said, *map(_media_block, result.media)]
@@ -266,11 +256,8 @@ def _source(media: Media) -> dict[str, Any] | None:
         return {"type": "base64", "media_type": media.media_type, "data": data}
     # The one document type whose source holds text instead of base64.
     if media.data and media.media_type == "text/plain":
-        return {
-            "type": "text",
-            "media_type": "text/plain",
-            "data": media.data.decode("utf-8", "replace"),
-        }
+        text = media.data.decode("utf-8", "replace")
+        return {"type": "text", "media_type": "text/plain", "data": text}
     # Any image: the type of an address is often only assumed (`image/*`).
     readable = media.media_type.startswith("image/") or media.media_type == "application/pdf"
     if readable and media.url.startswith(("http://", "https://")):
@@ -288,15 +275,11 @@ def _settle(turns: Iterable[Turn]) -> list[Turn]:
     # A conversation that began with the model came so from the wire, where it was accepted.
     came_first = first is not None and first.between is not None and first.between[0] is None
     if first is None or (first.role == "assistant" and not came_first):
-        settled.insert(0, _go_on())
+        settled.insert(0, _GO_ON)
     # A reply that is sent back unchanged is a paused turn, or a prefill by the caller.
     if settled[-1].role == "assistant" and not settled[-1].native:
-        settled.append(_go_on())
+        settled.append(_GO_ON)
     return settled
-
-
-def _go_on() -> Turn:
-    return Turn({"role": "user", "content": [{"type": "text", "text": _GO_ON}]})
 
 
 def _with_system_in_place(turns: list[Turn]) -> list[Turn]:
@@ -353,10 +336,7 @@ def _without_empty_runs(turns: list[Turn]) -> list[Turn]:
 
 
 def _says_something(turn: Turn) -> bool:
-    """Return whether a turn has more than white space, which a model may reply with.
-
-    https://github.com/nick1udwig/kibitz/issues/78
-    """
+    # A model may reply with white space alone: https://github.com/nick1udwig/kibitz/issues/78
     content = at(turn.message, "content")
     texts = [text_at(block, "type") == "text" and text_at(block, "text") for block in turn.blocks]
     blank = all(isinstance(text, str) and not text.strip() for text in texts)

@@ -17,16 +17,11 @@ from agentic.providers.kit._json import GrowingText
 
 __all__ = ["StreamedResponse", "stream_error"]
 
-_SETTLED = {
-    "signature_delta": ("signature",),
-    "compaction_delta": ("content", "encrypted_content"),
-}
-"""The fields that arrive complete in one delta, by delta type."""
-
+# By the type of a delta: the fields that are complete in it, the field of which it is a fragment,
+# and the type of the block that it belongs to if that is not a text.
+_SETTLED = {"signature_delta": ("signature",), "compaction_delta": ("content", "encrypted_content")}
 _GROWING = {"text_delta": "text", "thinking_delta": "thinking"}
-"""The fields that arrive in fragments, by delta type."""
 _KINDS = {"thinking_delta": "thinking", "input_json_delta": "tool_use"}
-"""The block type that a delta belongs to; any other delta belongs to a text block."""
 
 # https://platform.claude.com/docs/en/api/errors (2026-11): an error in a stream has no status.
 _STATUSES = {
@@ -43,13 +38,7 @@ _STATUSES = {
 }
 
 _WRITTEN = "cache_creation_input_tokens"
-
-_INPUT = (
-    "input_tokens",
-    "cache_read_input_tokens",
-    _WRITTEN,
-    "cache_creation",
-)
+_INPUT = ("input_tokens", "cache_read_input_tokens", _WRITTEN, "cache_creation")
 
 
 @attrs.define
@@ -160,7 +149,7 @@ class StreamedResponse(ModelStream):
         return {**self._message, "content": [block.whole() for block in blocks]}
 
     def _start(self, message: Any) -> str:
-        """Start a reply. A second start is a gateway's retry, which replaces the first."""
+        # A second start is a gateway's retry, which replaces the first.
         self._message = dict(message) if isinstance(message, dict) else {}
         self._blocks, self._said = {}, GrowingText()
         begun = enumerate(items_at(message, "content"))
@@ -179,18 +168,17 @@ class StreamedResponse(ModelStream):
         return self._blocks[index].add(delta)
 
     def _update(self, event: dict[str, Any]) -> None:
-        """Process late fields. Counts are running totals, so the last report is the final one.
-
-        https://platform.claude.com/docs/en/build-with-claude/streaming (2026-11); the SDK's own
-        `accumulate_event` overwrites them too. A count may decrease: the start event reports an
-        estimate, or tokens that a compaction on the server then removed.
-        """
+        """Process late fields."""
         # A container comes within the delta, `context_management` next to it.
         told = {
             **{key: value for key, value in event.items() if key not in {"type", "delta", "usage"}},
             **_dict(at(event, "delta")),
         }
         self._message.update(told)
+        # Counts are running totals, so the last report is the final one:
+        # https://platform.claude.com/docs/en/build-with-claude/streaming (2026-11); the SDK's own
+        # `accumulate_event` overwrites them too. A count may decrease: the start event reports an
+        # estimate, or tokens that a compaction on the server then removed.
         if late := _dict(at(event, "usage")):
             counts = _dict(at(self._message, "usage"))
             self._message["usage"] = _latest(counts, late)
@@ -199,13 +187,12 @@ class StreamedResponse(ModelStream):
 def _latest(before: dict[str, Any], late: dict[str, Any]) -> dict[str, Any]:
     """Return the counts updated by a later report.
 
-    No request has 0 input tokens. A server that reports that, or 0 output tokens after some output,
-    does not know the number.
-
     >>> _latest({"input_tokens": 25, "output_tokens": 1}, {"input_tokens": 0, "output_tokens": 9})
     {'input_tokens': 25, 'output_tokens': 9}
     """
     told = {key: value for key, value in late.items() if value is not None}
+    # No request has 0 input tokens. A server that reports that, or 0 output tokens after some
+    # output, does not know the number.
     if not usage({"usage": told}).input:
         told = {key: value for key, value in told.items() if key not in _INPUT}
     if not told.get("output_tokens"):

@@ -28,13 +28,13 @@ from agentic.providers.kit import NameRule, UniqueIds, at, items_at, text_at
 
 __all__ = ["Turn", "join", "mark_for_cache", "name_calls"]
 
+# https://github.com/langchain-ai/langchain/pull/37756; no maximum length is documented.
 _CALL_IDS = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,128}"), 128)
-"""https://github.com/langchain-ai/langchain/pull/37756; no maximum length is documented."""
 _RESULT = "tool_result"
 _MARK = {"type": "ephemeral"}
 _MARKED_MESSAGES = 2
+# Blocks of a user message that accept a mark; thinking does not.
 _MARKABLE = {"text", "image", "document", "search_result", "tool_result"}
-"""Blocks of a user message that accept a mark; thinking does not."""
 
 
 @attrs.frozen
@@ -90,7 +90,7 @@ def _merged(run: list[Turn]) -> list[Turn]:
     if not run:
         return []
     blocks = [block for turn in run for block in turn.blocks]
-    blocks.sort(key=lambda block: _kind(block) != _RESULT)
+    blocks.sort(key=lambda block: at(block, "type") != _RESULT)
     return [Turn({**run[0].message, "content": blocks})]
 
 
@@ -108,18 +108,12 @@ def _are_one(first: Turn, second: Turn) -> bool:
     return sorted(places) == list(range(len(places)))
 
 
-def _kind(block: Any) -> Any:
-    return at(block, "type")
-
-
 def name_calls(turns: Sequence[Turn], *, rename_reused: bool = False) -> list[Turn]:
     """Assign a unique id that the API accepts to each rebuilt call and to its result.
 
     Calls that are sent back unchanged keep their ids, even if a later turn uses an id again:
     servers that number the calls of each reply from 0 accept that. With `rename_reused`, only the
-    first call with an id in a turn keeps it, because the API rejects two calls with the same id in
-    a turn
-    (https://github.com/anthropics/claude-code/issues/20901).
+    first call with an id in a turn keeps it.
     """
     # Calls that are sent back unchanged come first: a rebuilt one can take another id, they cannot.
     theirs = {call_id for turn in turns if turn.native for call_id in _call_ids(turn)}
@@ -140,7 +134,7 @@ def name_calls(turns: Sequence[Turn], *, rename_reused: bool = False) -> list[Tu
 
 
 def _call_ids(turn: Turn) -> list[str]:
-    ids = [at(block, "id") for block in turn.blocks if _kind(block) == "tool_use"]
+    ids = [at(block, "id") for block in turn.blocks if at(block, "type") == "tool_use"]
     return [call_id for call_id in ids if isinstance(call_id, str)]
 
 
@@ -149,8 +143,9 @@ def _renamed(turn: Turn, given: dict[str, list[str]], ids: UniqueIds, kept: set[
     blocks = []
     for block in turn.blocks:
         new, old = block, at(block, "id")
-        if _kind(block) == "tool_use" and isinstance(old, str):
-            # An id that came from the wire was accepted, whatever its characters.
+        if at(block, "type") == "tool_use" and isinstance(old, str):
+            # An id that came from the wire was accepted, whatever its characters, but not twice in
+            # a turn: https://github.com/anthropics/claude-code/issues/20901.
             if turn.native and old not in kept:
                 kept.add(old)
                 call_id = old
@@ -169,7 +164,7 @@ def _answered(turn: Turn, given: dict[str, list[str]]) -> Turn:
     # A copy: the turn's own list may be the payload of a message.
     blocks = list(items_at(turn.message, "content"))
     for place, block in enumerate(blocks):
-        waiting = given.get(text_at(block, "tool_use_id")) if _kind(block) == _RESULT else None
+        waiting = given.get(text_at(block, "tool_use_id")) if at(block, "type") == _RESULT else None
         if waiting:
             # In order, because nothing else tells two results of one id apart.
             blocks[place] = {**block, "tool_use_id": waiting.pop(0)}
