@@ -63,14 +63,6 @@ class NameRule:
         return attrs.evolve(decision, tool_calls=calls)
 
 
-def _stem(wanted: str) -> str:
-    return wanted or "call"
-
-
-def _numbered(stem: str, number: int) -> str:
-    return f"{stem}_{number}"
-
-
 @attrs.define
 class UniqueIds:
     """The call ids of one request, each of which identifies one call.
@@ -84,9 +76,9 @@ class UniqueIds:
 
     accept: Callable[[str], bool] = attrs.field(default=bool, kw_only=True)
     """Return whether the provider accepts an id. Most reject an empty one."""
-    stem: Callable[[str], str] = attrs.field(default=_stem, kw_only=True)
+    stem: Callable[[str], str] = attrs.field(default=lambda wanted: wanted or "call", kw_only=True)
     """Return the stem of the ids that may replace a requested id."""
-    make: Callable[[str, int], str] = attrs.field(default=_numbered, kw_only=True)
+    make: Callable[[str, int], str] = attrs.field(default="{}_{}".format, kw_only=True)
     """Return an id made of a stem and a number, which the provider must accept."""
     first: int = attrs.field(default=2, kw_only=True)
     """The number in the first id made from a stem."""
@@ -94,8 +86,8 @@ class UniqueIds:
     """Ids that are never generated, whether used or not."""
     used: set[str] = attrs.field(factory=set, kw_only=True)
     """The ids already in use. Add those that are sent unchanged."""
+    # The number of ids tried for each stem. Without it, n equal ids would take n² lookups.
     _made: Counter[str] = attrs.field(factory=Counter, init=False)
-    """The number of ids tried for each stem, so that none is tried twice."""
 
     def take(self, wanted: str) -> str:
         """Return an unused id: the requested one if it is accepted and unused."""
@@ -114,11 +106,9 @@ class UniqueIds:
 
 
 def number_ids(messages: Sequence[Message]) -> list[Message]:
-    """Return messages in which each call has a unique id.
+    """Return messages in which each call has a unique id; a changed message has no payload.
 
     If an id occurs more than once, its n-th result is taken to answer its n-th call.
-
-    A message that changes loses its payload, as with every `replace`.
 
     >>> from agentic.messages import ToolCall, ToolResult
     >>> round_ = [

@@ -13,6 +13,7 @@ holds their text.
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import repeat
+from operator import is_
 from typing import Any
 
 from agentic.messages import ToolCall
@@ -44,18 +45,17 @@ __all__ = [
 SCALARS: frozenset[type] = frozenset({str, int, float, bool, bytes, type(None)})
 """The types of values that need no conversion."""
 
+# The number of nested levels that are read. Python allows 1,000 nested calls, and a recursive
+# function here takes up to three of them for a level. Protocol buffers in JSON, which Google uses,
+# stop at 100 levels (`google.protobuf.json_format.Parse`, 2026-11).
 _DEEPEST = 200
-"""The number of nested levels that are read. Python allows 1,000 nested calls, and a recursive
-function here takes up to three of them for a level. Protocol buffers in JSON, which Google uses,
-stop at 100 levels (`google.protobuf.json_format.Parse`, 2026-11)."""
 DEEPEST_ARGUMENTS = 100
 """The number of nested levels in arguments that are sent as an object: this package and an SDK walk
 through them within the same 1,000 calls."""
 # Made once: `json.dumps` with these arguments makes an encoder at each call.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 UNPARSED = "unparsed_arguments"
-"""The key that holds the original text in the object sent for arguments that are not a JSON
-object."""
+"""The key of the model's own text in an object that is sent instead of invalid arguments."""
 
 
 def plain(item: Any) -> Any:
@@ -99,13 +99,13 @@ def _converted(item: Any, depth: int) -> Any:
     below = repeat(depth + 1)
     if isinstance(item, Mapping):
         values = list(map(_converted, item.values(), below))
-        same = all(new is old for new, old in zip(values, item.values(), strict=True))
-        return item if same and type(item) is dict else dict(zip(item, values, strict=True))
+        same = type(item) is dict and all(map(is_, values, item.values()))
+        return item if same else dict(zip(item, values, strict=True))
     if isinstance(item, Iterable):
         parts = list(item)
         values = list(map(_converted, parts, below))
-        same = all(new is old for new, old in zip(values, parts, strict=True))
-        return item if same and type(item) is list else values
+        same = type(item) is list and all(map(is_, values, parts))
+        return item if same else values
     return item
 
 
@@ -193,10 +193,7 @@ def replace_surrogates(data: Any) -> Any:
         # Keys as well: in a call's arguments, the model writes them too.
         old = [*data, *data.values()]
         # Nearly all are ASCII: asking here saves most calls.
-        new = [
-            each if type(each) is str and each.isascii() else replace_surrogates(each)
-            for each in old
-        ]
+        new = [e if type(e) is str and e.isascii() else replace_surrogates(e) for e in old]
         return data if new == old else dict(zip(new[: len(data)], new[len(data) :], strict=True))
     if isinstance(data, list | tuple):
         parts = list(map(replace_surrogates, data))

@@ -66,16 +66,15 @@ def native_payload(
 
 
 def _says_the_same(message: Message, decoded: Message, wire_name: Callable[[str], str]) -> bool:
-    """Compare what is sent of two messages, which excludes their usage, time, id and pin."""
+    # Only what is sent: a message may have been pinned, or given an id and a time, since.
     given = _sent_fields(message, wire_name)
     return given in (_sent_fields(decoded, wire_name), _sent_fields(_pooled(decoded), wire_name))
 
 
 def _pooled(message: Message) -> Message:
-    """Return a message with the media of its results as its own, which is how old sessions have it.
-
-    Until `ToolResult.media` existed, adapters decoded a result's media as media of the message.
-    """
+    """Return a message with the media of its results as its own."""
+    # As sessions have it that were stored before `ToolResult.media` existed: adapters decoded media
+    # of a result as media of the message.
     if message.media == message.all_media:
         return message
     results = [attrs.evolve(result, media=()) for result in message.tool_results]
