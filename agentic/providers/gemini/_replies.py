@@ -99,7 +99,8 @@ def _payload(response: Any) -> dict[str, Any]:
     content = at(_first_candidate(response), "content")
     # A copy: the response is the caller's.
     content = dict(content) if isinstance(content, Mapping) else {}
-    content.setdefault("role", "model")  # omitted in some streams; without a role it is the user's
+    # Omitted in some streams, and null in others; with another role it would be read as the user's.
+    content["role"] = "model"
     # With the response's id, since another reply may hold the very same call.
     ids = made_ids(content, text_of(response, "responseId"))
     return {"content": content, **({"ids": ids} if ids else {})}

@@ -65,6 +65,18 @@ def test_reply_goes_back_byte_for_byte(as_message: Callable[[Decision], Message]
     assert gemini.encode([as_message(gemini.decode_response(CALLING))]) == [content]
 
 
+@pytest.mark.parametrize("role", [None, "assistant"])
+def test_reply_is_the_models_whatever_its_role(role: str | None) -> None:
+    """As gateways write it; as the user's, its call would be lost."""
+    parts = [{"functionCall": {"name": "read", "args": {}}}]
+
+    decision = gemini.decode_response({"candidates": [{"content": {"role": role, "parts": parts}}]})
+
+    assert [call.name for call in decision.tool_calls] == ["read"]
+    assert decision.native
+    assert decision.native.payload["content"] == {"role": "model", "parts": parts}
+
+
 def test_googles_own_id_is_kept() -> None:
     """The Gemini API names its calls since Gemini 3."""
     part = {"functionCall": {"id": "yot5i3fn", "name": "now", "args": {}}}
