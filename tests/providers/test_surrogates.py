@@ -123,3 +123,12 @@ def test_data_url_with_half_a_character_is_read() -> None:
     (message,) = openai_responses.decode([{"role": "user", "content": [image]}])
 
     assert message.media[0].data == b"a \xed\xa0\xbd"
+
+
+def test_instructions_that_came_leave_no_surrogate() -> None:
+    """The only text of a request to the Responses API that is sent back beside its items."""
+    request = {"instructions": "cut: \ud83d", "input": "Hi"}
+
+    sent = openai_responses.encode_request(openai_responses.decode_request(request))
+
+    assert sent["instructions"] == "cut: \ufffd"

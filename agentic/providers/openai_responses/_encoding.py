@@ -250,7 +250,7 @@ def _is_instruction(message: Message) -> bool:
 def _instructions(leading: list[Message], system_prompt: str) -> dict[str, Any]:
     kept = [_payload(message) for message in leading]
     if len(kept) == 1 and kept[0] and not system_prompt:
-        return {"instructions": kept[0]["instructions"]}
+        return {"instructions": replace_surrogates(kept[0]["instructions"])}
     said = [system_prompt, *map(text_with_media, leading)]
     text = replace_surrogates("\n\n".join(text for text in said if text))
     return {"instructions": text} if text else {}
