@@ -55,10 +55,7 @@ def find_unpaired(steps: collections.abc.Iterable[Step], source: str) -> list[Vi
 
     Steps are the request's messages in order, each with its calls and results; consecutive messages
     that count as one turn are one step. The rules are `orphaned_result`, `unanswered_call` and
-    `duplicate_id`. A call may have the same id as a call of an earlier step: sessions continue
-    after that, and the quoted errors concern a single message
-    (https://github.com/BerriAI/litellm/issues/20048,
-    https://github.com/anthropics/claude-code/issues/20901).
+    `duplicate_id`.
 
     >>> [found.rule for found in find_unpaired([Step(0, calls=("a",)), Step(1)], "https://...")]
     ['unanswered_call']
@@ -82,6 +79,9 @@ def find_unpaired(steps: collections.abc.Iterable[Step], source: str) -> list[Vi
             elif result in answered:
                 add("duplicate_id", step, f"the call {result!r} is answered twice")
             answered.add(result)
+        # In this step alone: sessions go on after an id of an earlier one, and the errors are about
+        # one message (https://github.com/BerriAI/litellm/issues/20048,
+        # https://github.com/anthropics/claude-code/issues/20901).
         for call, times in collections.Counter(step.calls).items():
             if times > 1:
                 add("duplicate_id", step, f"the id {call!r} is used by two calls")

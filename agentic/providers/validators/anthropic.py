@@ -22,32 +22,31 @@ __all__: list[str] = []  # `validate` is listed by the adapter, which loads this
 
 _SCHEMA = "https://platform.claude.com/docs/en/api/messages/create"
 _NAMES = "https://github.com/BerriAI/litellm/pull/26788"
+# The error: "Tool names must be unique."
 _UNIQUE = "https://github.com/anthropics/claude-code/issues/10687"
+# "input_schema does not support oneOf, allOf, or anyOf at the top level"
 _ONE_OF = "https://github.com/Hmbown/Codewhale/issues/4329"
 _PREFILL = "https://platform.claude.com/docs/en/about-claude/models/migration-guide"
+# "final assistant content cannot end with trailing whitespace"
 _TRAILING = "https://github.com/tailcallhq/forgecode/issues/1872"
+# "The final block in an assistant message cannot be `thinking`."
 _LAST_THOUGHT = "https://github.com/router-for-me/CLIProxyAPI/issues/5321"
+# "text content blocks must contain non-whitespace text"
 _BLANK = "https://github.com/anthropics/claude-code/issues/23369"
 _WITHOUT_PREFILL = re.compile(r"claude-[a-z]+-(4[-.][6-9]|[5-9])(?![0-9])")
 """Models from version 4.6 on: https://github.com/strands-agents/sdk-python/issues/1694."""
 _BUDGET = "https://platform.claude.com/docs/en/build-with-claude/extended-thinking"
 _THINKING = "https://platform.claude.com/docs/build-with-claude/thinking-tool-workflows"
+# "A maximum of 4 blocks with cache_control may be provided."
 _MARKS = "https://github.com/tghamm/Anthropic.SDK/issues/50"
 _LEAST_BUDGET = 1024
 _MOST_MARKS = 4
 """https://platform.claude.com/docs/en/build-with-claude/prompt-caching (2026-11)."""
 
+# A token-counting request has none of these fields, and needs no max_tokens.
 _SAMPLING = {
-    "metadata",
-    "service_tier",
-    "stop_sequences",
-    "stream",
-    "temperature",
-    "top_k",
-    "top_p",
+    *("metadata", "service_tier", "stop_sequences", "stream", "temperature", "top_k", "top_p")
 }
-"""Fields that a token-counting request never has. Such a request needs no max_tokens."""
-
 _SILENCE = "https://github.com/lobehub/lobehub/issues/1601"
 _SYSTEM = "https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages"
 _SYSTEM_BEFORE = "https://github.com/anthropics/claude-code/issues/73821"
@@ -140,7 +139,10 @@ def _find_refused_settings(request: Any) -> Iterator[Violation]:
     yield from _max_tokens(request)
     if at(request, "thinking", "type") == "enabled":
         yield from _budget(request)
-        yield from _forced(request)
+        choice = text_at(request, "tool_choice", "type")
+        if choice in {"any", "tool"}:
+            problem = f"tool_choice {choice!r} forces a call, which thinking with a budget forbids"
+            yield Violation("thinking", None, problem, _THINKING)
     marks = sum(at(block, "cache_control") is not None for block in _cacheable(request))
     if marks > _MOST_MARKS:
         problem = f"{marks} blocks have cache_control, but only {_MOST_MARKS} may"
@@ -161,24 +163,15 @@ def _is_whole(given: Any) -> bool:
 
 
 def _budget(request: Any) -> Iterator[Violation]:
-    """Check the thinking budget, which has to be smaller than the reply's limit.
-
-    With tools it may be larger: thinking between calls has one budget for all replies of a turn.
-    """
+    """Check the thinking budget, which has to be smaller than the reply's limit."""
     budget, longest = at(request, "thinking", "budget_tokens"), at(request, "max_tokens")
     if not _is_whole(budget) or budget < _LEAST_BUDGET:
         problem = f"budget_tokens is {budget!r}, not a whole number of {_LEAST_BUDGET} or more"
         yield Violation("thinking", None, problem, _BUDGET)
+    # With tools it may be larger: thinking between calls has one budget for all replies of a turn.
     elif _is_whole(longest) and budget >= longest and not items_at(request, "tools"):
         problem = f"budget_tokens is {budget}, not less than max_tokens, {longest}"
         yield Violation("thinking", None, problem, _BUDGET)
-
-
-def _forced(request: Any) -> Iterator[Violation]:
-    choice = text_at(request, "tool_choice", "type")
-    if choice in {"any", "tool"}:
-        problem = f"tool_choice {choice!r} forces a call, which thinking with a budget forbids"
-        yield Violation("thinking", None, problem, _THINKING)
 
 
 def _cacheable(request: Any) -> Iterator[Any]:
@@ -234,8 +227,9 @@ def _sourceless(position: int, part: Any) -> Iterator[Violation]:
 
 
 def _has_text(block: Any, role: Any) -> bool:
-    """Return whether a text block is valid; a model's may be white space and be sent back so."""
+    """Return whether a text block is valid."""
     text = text_at(block, "text")
+    # The model's own text may be blank, and is accepted back.
     return bool(text if role == "assistant" else text.strip())
 
 
@@ -269,11 +263,12 @@ def _find_misplaced(messages: list[Any]) -> Iterator[Violation]:
 
 
 def _misplaced_system(position: int, before: Any, after: Any) -> Iterator[Violation]:
-    """Check the neighbors of a system message; consecutive ones count as one."""
+    """Check the neighbors of a system message."""
     if before is None:
         problem = "a system prompt goes into the request's `system`"
         yield Violation("order", position, problem, _SYSTEM)
         return
+    # Consecutive ones count as one, so only the first and the last have a neighbor to check.
     if at(before, "role") != "system" and not follows_well(before):
         problem = "a system message follows a user's message, or a server tool's result"
         yield Violation("order", position, problem, _SYSTEM)
@@ -329,10 +324,8 @@ def _says_something(content: Any) -> bool:
 
 
 def _empty(turn: _Turn, last: bool) -> Iterator[Violation]:
-    """Check for an empty turn: only a reply in the last place may be empty.
-
-    A message may be empty if another message of its turn is not.
-    """
+    """Check for an empty turn: only a reply in the last place may be empty."""
+    # Of the turn, not of each message: one may be empty if another of its turn is not.
     if turn.silent and not (last and turn.role == "assistant"):
         yield Violation("empty_content", turn.position, f"the {turn.role} message is empty", _EMPTY)
 

@@ -75,12 +75,8 @@ def _first_message(body: Any, messages: list[Any]) -> Iterator[Violation]:
     empty = isinstance(at(body, "messages"), list) and not roles
     if empty or (roles and roles[0] == "assistant"):
         source = "https://github.com/pydantic/pydantic-ai/issues/4495"
-        yield Violation(
-            "first_message",
-            0 if messages else None,
-            "it does not begin with a user message",
-            source,
-        )
+        position = 0 if messages else None
+        yield Violation("first_message", position, "it does not begin with a user message", source)
 
 
 def _roles(messages: list[Any]) -> Iterator[Violation]:
@@ -97,14 +93,11 @@ def _roles(messages: list[Any]) -> Iterator[Violation]:
 
 
 def _pairing(messages: list[Any]) -> list[Violation]:
-    """Find calls and results that do not match.
-
-    The service names the missing ids, counts the results, and rejects an id used twice in a turn:
-    https://github.com/NousResearch/hermes-agent/issues/108584
-    https://github.com/langgenius/dify-official-plugins/issues/765
-    https://github.com/BerriAI/litellm/issues/20048
-    """
+    """Find calls and results that do not match."""
     steps = [_step(position, message) for position, message in enumerate(messages)]
+    # It names the missing ids, counts the results, and rejects an id used twice in a turn:
+    # https://github.com/langgenius/dify-official-plugins/issues/765
+    # https://github.com/BerriAI/litellm/issues/20048
     return find_unpaired(steps, "https://github.com/NousResearch/hermes-agent/issues/108584")
 
 
@@ -171,9 +164,8 @@ def _families(model: str, messages: list[Any]) -> Iterator[Violation]:
             yield Violation("part", position, problem, source)
         if wants_results_first(model) and says_before_results(message):
             source = "https://github.com/nulib/dc-api-v2/pull/296"
-            yield Violation(
-                "order", position, "a result is not at the start of its message", source
-            )
+            problem = "a result is not at the start of its message"
+            yield Violation("order", position, problem, source)
 
 
 def _check_block(block: Any, role: str, position: int) -> Iterator[Violation]:
@@ -181,6 +173,7 @@ def _check_block(block: Any, role: str, position: int) -> Iterator[Violation]:
     if at(block, "text") == "":
         source = "https://github.com/earendil-works/pi/issues/4975"
         yield Violation("empty_content", position, "a text is empty", source)
+    # Of a user, only a message of nothing but blank texts is refused: see `_contents`.
     elif role == "assistant" and is_blank(block):
         yield Violation("empty_content", position, "a text is blank", _BLANK_SOURCE)
     if isinstance(at(block, "toolUse"), dict):

@@ -42,6 +42,7 @@ def _message(position: int, message: Any) -> Iterator[Violation]:
         yield _violation("role", position, f"{role!r} is none of {', '.join(sorted(_ROLES))}")
     calls = items_at(message, "tool_calls")
     content = at(message, "content")
+    # A tool may return nothing, so that its text is empty.
     empty = content in (None, []) if role == "tool" else not content
     if empty and not (role == "assistant" and calls):
         yield _violation("empty_content", position, f"the {role} says nothing", _EMPTY)
@@ -68,6 +69,7 @@ def _unpaired(messages: list[Any]) -> list[Violation]:
     for position, message in enumerate(messages):
         calls = tuple(text_at(call, "id") for call in items_at(message, "tool_calls"))
         results = (text_at(message, "tool_call_id"),) if text_at(message, "role") == "tool" else ()
+        # A message holds one result, so that all in a row answer the message before them.
         if results and steps and steps[-1].results:
             steps[-1] = Step(steps[-1].position, results=steps[-1].results + results)
         else:

@@ -27,6 +27,8 @@ from agentic.providers.validators import Violation
 __all__: list[str] = []  # `validate` is listed by the adapter, which loads this module
 
 _CONTENT = "https://ai.google.dev/api/caching#Content"
+# "Please ensure that function call turn comes immediately after a user turn or after a function
+# response turn.", also for a conversation that begins with a call.
 _ORDER = "https://github.com/google-gemini/gemini-cli/issues/11814"
 _NUMBER = "https://github.com/google-gemini/gemini-cli/issues/16415"
 _RESPONSE_ORDER = "https://github.com/langchain-ai/langchain/issues/27799"
@@ -110,6 +112,7 @@ def _content_violations(turns: list[_Turn]) -> Iterator[Violation]:
             problem = f"the content of the {turn.role or 'user'} has no parts"
             yield Violation("empty_content", turn.position, problem, _CONTENT)
         yield from _part_violations(turn.position, turn.parts)
+    # A longer conversation may begin with a model turn, and roles need not alternate.
     if len(turns) == 1 and turns[0].role == "model":
         yield Violation("first_message", 0, "the only content is a model turn", _SINGLE)
 
@@ -124,6 +127,7 @@ def _call_violations(turns: list[_Turn]) -> Iterator[Violation]:
         elif turns[turn.position - 1].role == "model":
             problem = "a call follows a model turn, not a user turn or a result"
             yield Violation("order", turn.position, problem, _ORDER)
+        # By number, as Google's error counts them: the ids of calls are optional.
         missing = len(turn.calls) - answers
         if missing > 0:
             problem = f"{missing} of {len(turn.calls)} calls have no result right after them"
@@ -132,6 +136,7 @@ def _call_violations(turns: list[_Turn]) -> Iterator[Violation]:
 
 def _count_answers(turns: list[_Turn]) -> list[int]:
     """Return, for each turn, the number of results in the contents directly after it."""
+    # Backwards, in one pass: counted for each call anew, a long request took seconds.
     counts: list[int] = []
     following = 0
     for turn in reversed(turns):
@@ -156,6 +161,7 @@ def _model_violations(turns: list[_Turn], model: str) -> Iterator[Violation]:
     """Check the rules that only some models have."""
     if _SIGNING.search(model):
         for turn in turns[_current_turn(turns) :]:
+            # Of parallel calls, the model signs only the first one.
             if turn.calls and not text_of(turn.calls[0], "thoughtSignature"):
                 problem = "the first call of a step of the current turn has no thought signature"
                 yield Violation("thinking", turn.position, problem, _SIGNED)

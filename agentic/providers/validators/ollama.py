@@ -15,8 +15,11 @@ __all__: list[str] = []  # `validate` is listed by the adapter, which loads this
 
 _CHAT = "https://github.com/ollama/ollama/blob/main/docs/api.md#generate-a-chat-completion"
 _PAIRS = "https://github.com/ollama/ollama/issues/11417"
+# "cannot unmarshal array into Go struct field ChatRequest.messages.content of type string"
 _CONTENT = "https://github.com/ollama/ollama/issues/10255"
+# "cannot unmarshal string into Go struct field ... of type api.ToolCallFunctionArguments"
 _ARGUMENTS = "https://github.com/ollama/ollama/issues/12794"
+# A URL is refused, too.
 _IMAGES = "https://github.com/BerriAI/litellm/issues/30313"
 _PARAMETERS = "https://github.com/ollama/ollama/issues/10328"
 _ROLES = ("system", "user", "assistant", "tool")
@@ -48,6 +51,7 @@ def _message(position: int, message: Any) -> Iterator[Violation]:
     if not isinstance(content, str | None):
         kind = type(content).__name__
         yield _violation("part", position, f"the content is a {kind}, not a text", _CONTENT)
+    # A tool may return nothing.
     says = content or at(message, "images") or at(message, "tool_calls") or role == "tool"
     if not (says or at(message, "thinking")):
         yield _violation("empty_content", position, f"the {role} says nothing")
@@ -77,16 +81,14 @@ def _is_base64(image: Any) -> bool:
 
 
 def _steps(messages: list[Any]) -> list[Step]:
-    """Return the turns of calls and results; one without an id is known by its tool and position.
-
-    Messages of the model in a row are one turn, and so are results in a row.
-    """
+    """Return the turns of calls and results; without an id, tool and position tell them apart."""
     steps: list[Step] = []
     waiting: list[tuple[str, str]] = []
     """The calls of the latest turn that have no result yet, each with its tool."""
     before = ""
     for position, message in enumerate(messages):
         role = text_at(message, "role")
+        # A message holds one result; replies in a row count as one turn, too.
         same = bool(steps) and role == before and role in ("assistant", "tool")
         calls = items_at(message, "tool_calls")
         asked = [

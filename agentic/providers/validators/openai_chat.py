@@ -19,14 +19,18 @@ from agentic.providers.validators import Step, Violation, find_unpaired
 __all__: list[str] = []  # `validate` is listed by the adapter, which loads this module
 
 _REFERENCE = "https://platform.openai.com/docs/api-reference/chat/create"
+# "An assistant message with 'tool_calls' must be followed by tool messages ..."
 _PAIRS = "https://github.com/BerriAI/litellm/issues/10083"
 _TOO_LONG = "https://github.com/camel-ai/camel/issues/2215"
 _BAD_NAME = "https://github.com/mcp-use/mcp-use/pull/94"
 _NULL_CONTENT = "https://github.com/run-llama/llama_index/issues/17555"
 _NO_CALLS = "https://github.com/openai/openai-python/issues/2061"
+# "Image URLs are only allowed for messages with role 'user'"
 _IMAGES = "https://github.com/openai/openai-node/issues/1030"
+# "Tool call id was ... but must be a-z, A-Z, 0-9, with a length of 9."
 _MISTRAL_IDS = "https://github.com/anomalyco/opencode/issues/1680"
 _MISTRAL_ORDER = "https://github.com/mistralai/mistral-common/issues/169"
+# The error: "Expected last role User or Tool (or Assistant with prefix True)".
 _MISTRAL_LAST = "https://github.com/0xPlaygrounds/rig/pull/1130"
 _KIMI_THINKING = "https://github.com/cloudwego/eino-ext/issues/700"
 _ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
@@ -61,7 +65,10 @@ def validate(
     dialect = dialect or _dialect(model)
     for position, message in enumerate(messages):
         found += _message(position, message)
+        # Google's endpoint, for one, sends empty ids and accepts them back:
+        # https://github.com/openai/openai-dotnet/issues/428
         if dialect != "lax":
+            # A router, which has names such as `vendor/name`, accepts longer ids than OpenAI.
             found += _ids(position, message, longest=None if "/" in model else _MAX_ID_CHARS)
     found += find_unpaired(_steps(messages), _PAIRS)
     found += _tools(at(body, "tools"))
@@ -113,12 +120,7 @@ def _speaks(message: Any) -> bool:
 
 
 def _ids(position: int, message: Any, *, longest: int | None) -> Iterator[Violation]:
-    """Check the ids of calls.
-
-    Google's endpoint, for example, sends empty ids and accepts them back:
-    https://github.com/openai/openai-dotnet/issues/428. A router, recognized by a model name such as
-    `vendor/name`, accepts longer ids than OpenAI does, such as one of 47 characters.
-    """
+    """Check the ids of calls, which may have any length if `longest` is None."""
     for call in items_at(message, "tool_calls"):
         call_id = text_at(call, "id")
         if not call_id:
@@ -141,12 +143,9 @@ def _call(position: int, call: Any) -> Iterator[Violation]:
 
 
 def _steps(messages: list[Any]) -> Iterator[Step]:
-    """Yield the messages as steps; consecutive results are one step.
-
-    An id of an earlier round's call may be used again: tau-bench's sessions with OpenAI's models
-    continue for dozens of messages after such an id
-    (https://github.com/sierra-research/tau-bench, historical_trajectories).
-    """
+    """Yield the messages as steps; consecutive results are one step."""
+    # By neighbors: an id of an earlier round may be used again. OpenAI's models go on after one in
+    # https://github.com/sierra-research/tau-bench (historical_trajectories).
     answers: list[str] = []
     for position, message in enumerate(messages):
         role = text_at(message, "role")

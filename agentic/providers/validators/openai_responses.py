@@ -32,9 +32,11 @@ from agentic.providers.validators import Violation
 __all__: list[str] = []  # `validate` is listed by the adapter, which loads this module
 
 _EMPTY_SOURCE = "https://github.com/decolua/9router/pull/419"
+# "No tool output found for function call ..."
 _UNANSWERED_SOURCE = "https://github.com/openai/codex/issues/620"
 _ORPHAN_SOURCE = "https://github.com/continuedev/continue/issues/10092"
 _DUPLICATE_SOURCE = "https://github.com/continuedev/continue/issues/10723"
+# "Item with id 'rs_...' not found. Items are not persisted when `store` is set to false."
 _UNSEALED_SOURCE = "https://github.com/vercel/ai/issues/7543"
 _REASONING_SOURCE = "https://github.com/vercel/ai/issues/7099"
 _RESPONSE = re.compile(r"rs_([0-9a-f]{16})[0-9a-f]{16,}")
@@ -49,6 +51,7 @@ _PARTS_SOURCE = "https://github.com/tinyhumansai/openhuman/issues/3624"
 _CALL_ID_SOURCE = "https://github.com/AnswerDotAI/fastllm/issues/45"
 _EMPTY_ID_SOURCE = "https://github.com/earendil-works/pi/issues/2917"
 _LONG_ID_SOURCE = "https://github.com/can1357/oh-my-pi/issues/284"
+# The error: "Expected an ID that begins with 'fc'."
 _PREFIX_SOURCE = "https://github.com/BigPizzaV3/CodexPlusPlus/issues/1796"
 _NAME_SOURCE = "https://github.com/langchain-ai/deepagents/pull/5953"
 _SUMMARY_SOURCE = "https://github.com/newo-ether/Agora/issues/141"
@@ -81,6 +84,7 @@ def validate(request: Mapping[str, Any], /) -> list[Violation]:
         found += _unsealed(items)
     if not elsewhere and not any(type_of(item) == "item_reference" for item in items):
         found += _unpaired(items)
+        # OpenAI accepts a pair at any distance.
         if "deepseek" in model.lower():
             found += _order(items)
     return sorted(found, key=_position)
@@ -103,6 +107,7 @@ def _duplicates(items: list[Any]) -> Iterator[Violation]:
                 problem = f"the id {name!r} is used by a second {what}"
                 yield Violation("duplicate_id", position, problem, _DUPLICATE_SOURCE)
             seen.add((what, name))
+            # Once its call is answered, an id may come again in a later turn.
             if what == "call" and ("output", name) in seen:
                 seen -= {("output", name)}
             elif what == "output":
@@ -110,15 +115,13 @@ def _duplicates(items: list[Any]) -> Iterator[Violation]:
 
 
 def _thinking(items: list[Any], *, openais: bool) -> Iterator[Violation]:
-    """Find reasoning without the item that followed it. OpenAI's reasoning ids begin with rs_.
-
-    The ids of an OpenAI response share a prefix. Reasoning directly before the reasoning of another
-    response has therefore lost its item.
-    """
+    """Find reasoning without the item that followed it. OpenAI's reasoning ids begin with rs_."""
     product, after = None, None
     # Backwards, so that what follows a run of reasoning is found once.
     for position, item in reversed([*enumerate(items)]):
         own = text_at(item, "id")
+        # The ids of one response share a prefix: reasoning directly before that of another response
+        # has lost its item.
         is_alone = item_role(product) != "assistant" or _is_of_another(item, after)
         if type_of(item) != "reasoning":
             product = item
@@ -196,6 +199,7 @@ def _check_item(position: int, item: Any, model: str) -> Iterator[Violation]:
     if kind == "reasoning" and not isinstance(at(item, "summary"), list):
         problem = "a reasoning item has no list `summary`"
         yield Violation("thinking", position, problem, _SUMMARY_SOURCE)
+    # Other servers of this API use ids of any form.
     if is_openais(model):
         yield from _item_id(position, item, kind)
 
@@ -249,7 +253,7 @@ def _function(position: int, item: Mapping[str, Any]) -> Iterator[Violation]:
 
 
 def _item_id(position: int, item: Any, kind: str) -> Iterator[Violation]:
-    """Check an item id by OpenAI's rules; other servers of this API use ids of any form."""
+    """Check an item id by OpenAI's rules."""
     named = text_at(item, "id")
     prefix = _PREFIXES.get(kind, "")
     if named and not named.startswith(prefix):
