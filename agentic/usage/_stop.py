@@ -87,9 +87,7 @@ class StopWords:
     def reason(self, word: str | None, *, has_tool_calls: bool = False) -> StopReason:
         """Return the reason for a word; no word means a normal stop.
 
-        A reply with tool calls waits for them, even if the server says that it simply stopped. A
-        reply that was cut off, withheld or aborted remains so: its last call may be incomplete.
-        `OTHER` remains too, so that the word gets looked up; the loop runs its calls.
+        A reply with tool calls waits for them, even if the server says that it simply stopped.
 
         Raises:
             UnknownStopWord: the table lacks the word, inside `unknown_words_raise()`. Otherwise the
@@ -98,6 +96,8 @@ class StopWords:
         reason = StopReason.STOP if word is None else self.reasons.get(word)
         if reason is None:
             reason = self._unknown(str(word))
+        # One that was cut off, withheld or aborted remains so: its last call may be incomplete.
+        # `OTHER` remains too, so that the word gets looked up; the loop runs its calls.
         return StopReason.TOOL if has_tool_calls and reason is StopReason.STOP else reason
 
     def _unknown(self, word: str) -> StopReason:

@@ -29,13 +29,13 @@ __all__ = ["Collected", "Cost", "ReportedCall", "Usage", "collect", "cost", "nor
 
 # Any count has fewer digits, and int() raises for a text of thousands.
 _MOST_DIGITS = 18
+# Adapters of other names than the price list has for their providers. Ollama has no price.
 _OURS = {
     "openai_chat": "openai",
     "openai_responses": "openai",
     "gemini": "google",
     "bedrock": "aws",
 }
-"""The adapters of `agentic.providers`, by the names that the price list uses."""
 # Bedrock's ids begin with a region, if any, and the maker: us.anthropic.claude-sonnet-4-5.
 _BEDROCK = re.compile(r"^(?:[a-z-]{2,6}\.)?[a-z0-9]+\.[a-z]")
 
@@ -43,12 +43,13 @@ _BEDROCK = re.compile(r"^(?:[a-z-]{2,6}\.)?[a-z0-9]+\.[a-z]")
 def _count(value: object) -> int:
     """Return a provider's number as a count: null, a negative or a non-number is 0.
 
-    Fractions are cut off. A text of digits is a number: JSON made from protocol buffers writes
-    64-bit numbers like that (https://protobuf.dev/programming-guides/json/). A bool is not a number
-    here, although it is an int in Python.
+    Fractions are cut off, and a text of digits is a number.
     """
+    # An int in Python, but no provider's number.
     if isinstance(value, bool):
         return 0
+    # JSON made from protocol buffers writes 64-bit numbers as texts:
+    # https://protobuf.dev/programming-guides/json/ (2026-11).
     if isinstance(value, str):
         # isascii(), because isdigit() accepts characters that int() refuses, such as U+00B2.
         is_number = value.isascii() and value.isdigit() and len(value) <= _MOST_DIGITS
@@ -66,6 +67,7 @@ class Usage:
     Usage(input=250, output=25, total=275, cache_read=100, cache_write=0, reasoning=0)
     """
 
+    # Converters, not validators: no number that a provider sends may cost a reply.
     input: int = attrs.field(default=0, converter=_count)
     """Everything that was sent, cached or not, text or audio."""
     output: int = attrs.field(default=0, converter=_count)
@@ -82,6 +84,7 @@ class Usage:
     def __add__(self, other: "Usage") -> "Usage":
         if not isinstance(other, Usage):
             return NotImplemented
+        # Only one of the two may have a total.
         left, right = attrs.astuple(normalize(self)), attrs.astuple(normalize(other))
         return Usage(*(a + b for a, b in zip(left, right, strict=True)))
 
@@ -129,6 +132,8 @@ class Collected:
         return sum((call.usage for call in self.calls), Usage())
 
 
+# Found by context, so that whatever stands between the block and a call need not hand it on: any
+# composition of compactors, and one that fails (design/0027).
 _collecting: ContextVar[Collected | None] = ContextVar("collecting", default=None)
 
 
@@ -136,8 +141,9 @@ _collecting: ContextVar[Collected | None] = ContextVar("collecting", default=Non
 def collect() -> Iterator[Collected]:
     """Collect the usage that model calls inside the block report.
 
-    Tasks and threads started inside the block belong to it (including `asyncio.to_thread`, but not
-    an executor's own threads). If blocks are nested, the innermost one collects.
+    Tasks started inside the block belong to it, and so does `asyncio.to_thread`. A thread of your
+    own, or of an executor, needs a copy of the context (`contextvars.copy_context().run`). If
+    blocks are nested, the innermost one collects.
 
     >>> with collect() as collected:
     ...     report(Usage(input=7, output=3))
@@ -250,6 +256,7 @@ def _spellings(provider: str | None, model: str) -> Iterator[tuple[str | None, s
     yield None, model
     # A prefix may name the server, or mean nothing to the list.
     names = [model.strip()]
+    # In a loop, because a name may have any number of prefixes.
     while len(parts := re.split(r"[/:]", names[-1], maxsplit=1)) > 1:
         prefix, rest = parts
         yield _OURS.get(prefix, prefix), rest

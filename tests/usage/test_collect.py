@@ -1,6 +1,8 @@
 """Who is told what model calls used that were made for somebody else."""
 
 import asyncio
+import contextvars
+import threading
 
 import pytest
 
@@ -74,3 +76,14 @@ def test_what_is_no_usage_is_refused() -> None:
     """Also where nobody collects: a provider's own record is to be mapped first."""
     with pytest.raises(ConfigError, match="usage"):
         usage.report({"input_tokens": 3})  # type: ignore[arg-type]
+
+
+def test_own_thread_reports_with_copied_context() -> None:
+    """A thread begins with a context of its own, so it is the copy that tells it of the block."""
+    with usage.collect() as collected:
+        context = contextvars.copy_context()
+        thread = threading.Thread(target=context.run, args=(usage.report, Usage(input=3)))
+        thread.start()
+        thread.join()
+
+    assert collected.usage.input == 3
