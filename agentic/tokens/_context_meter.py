@@ -166,10 +166,7 @@ class ContextMeter:
         }
 
     def read_plain(
-        self,
-        plain: Mapping[str, Any],
-        view: list[Message],
-        digest: Callable[[list[Message]], str],
+        self, plain: Mapping[str, Any], view: list[Message], digest: Callable[[list[Message]], str]
     ) -> None:
         """Restore a calibration; its last report counts if the view begins with its messages.
 

@@ -20,7 +20,7 @@ import attrs
 from agentic.errors import IncompleteReply
 from agentic.limits import ModelLimits
 from agentic.loop import Decision, Input
-from agentic.messages import Message, ProviderPayload
+from agentic.messages import Message
 from agentic.providers._model import ModelDecider, ModelStream, reported_error
 from agentic.providers.cohere._messages import (
     NAME,
@@ -29,21 +29,14 @@ from agentic.providers.cohere._messages import (
     decode_message,
     encode_request,
 )
-from agentic.providers.kit import at, items_at, plain, text_at
-from agentic.providers.kit._json import GrowingText, call_with_object, has_object
+from agentic.providers.kit import at, plain, text_at
+from agentic.providers.kit._json import GrowingText
 from agentic.usage import StopReason, StopWords, Usage, normalize
 
 if TYPE_CHECKING:
     from cohere import AsyncClientV2
 
-__all__ = [
-    "STOP_WORDS",
-    "Decider",
-    "StreamedResponse",
-    "decode_response",
-    "stop_reason",
-    "usage",
-]
+__all__ = ["STOP_WORDS", "Decider", "StreamedResponse", "decode_response", "stop_reason", "usage"]
 
 STOP_WORDS = StopWords(
     NAME,
@@ -109,6 +102,7 @@ class Decider(ModelDecider):
             async for event in events:
                 if piece := streamed.feed(event):
                     yield piece
+        # After the block, so that the connection is closed before the reply's tools run.
         yield self._decision(streamed.response(), request)
 
     async def list_models(self) -> list[str]:
@@ -175,6 +169,7 @@ def usage(response: Any, /) -> Usage:
     Usage(input=1442, output=29, total=1471, cache_read=1040, cache_write=0, reasoning=0)
     """
     found = at(plain(response), "usage")
+    # The billed units leave out the prompt that Cohere adds, but are better than no count at all.
     counted = at(found, "tokens") or at(found, "billed_units")
     # A Usage takes the SDK's floats, and reads what is no count as 0.
     read, written = at(counted, "input_tokens"), at(counted, "output_tokens")
@@ -186,13 +181,7 @@ def _message(body: Any) -> Message:
     wire = at(body, "message")
     if not isinstance(wire, dict) or not wire:
         return Message("assistant")
-    sent = wire if wire.get("role") == "assistant" else {**wire, "role": "assistant"}
-    message = decode_message(sent)
-    if all(map(has_object, message.tool_calls)):
-        return message
-    # Arguments that no server accepts are fixed in the payload; the call keeps the model's own.
-    calls = list(map(call_with_object, items_at(sent, "tool_calls")))
-    return message.replace(native=ProviderPayload(NAME, {**sent, "tool_calls": calls}))
+    return decode_message({**wire, "role": "assistant"})
 
 
 def _reason(body: Any, message: Message) -> StopReason:
@@ -247,6 +236,7 @@ class StreamedResponse(ModelStream):
             return self._said.add(self._plan.add(text_at(message, "tool_plan")))
         elif kind in {"content-start", "content-delta"}:
             return self._content_piece(_key(data), at(message, "content"))
+        # The start of a call already has its name, and may have the first of its arguments.
         elif kind in {"tool-call-start", "tool-call-delta"}:
             self._call_piece(_key(data), at(message, "tool_calls"))
         elif kind == "citation-start" and at(message, "citations"):
@@ -302,6 +292,7 @@ class StreamedResponse(ModelStream):
 
 def _key(data: Any) -> str:
     """Return the index of a part; what has none belongs to one part."""
+    # A text, because whatever a server sends as the index has to be hashable.
     return str(at(data, "index"))
 
 

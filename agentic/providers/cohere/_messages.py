@@ -40,7 +40,6 @@ from agentic.providers.kit._messages import (
     decoded_result,
     ensure_user_message,
     function_tools,
-    is_untouched,
     join_runs,
     merge_replies,
 )
@@ -112,6 +111,7 @@ def decode_message(wire: Any) -> Message:
     if role == "tool":
         result = decoded_result(text_at(wire, "tool_call_id"), "", text)
         return decoded_message("tool", "", native, tool_results=[result])
+    # A role that this version does not know: its payload is sent back as it came.
     ours: Role = "system" if role == "system" else "user"
     return decoded_message(ours, text, native, media=_images(content))
 
@@ -186,8 +186,10 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     """
     wire: list[dict[str, Any]] = []
     for message in messages:
-        payload = _sendable_payload(message)
-        wire += _written(message) if payload is None else [payload]
+        # Arguments that no server parses are fixed in a message that is rebuilt, not in a payload.
+        sound = all(map(has_object, message.tool_calls))
+        kept = native_payload(message, NAME, decode_message, TOOL_NAMES.wire) if sound else None
+        wire += _written(message) if kept is None else [kept]
     return wire
 
 
@@ -202,6 +204,7 @@ def encode_request(
     >>> encode_request([Message("user", "Hello.")], system_prompt="Be brief.")["messages"][0]
     {'role': 'system', 'content': 'Be brief.'}
     """
+    # A result has to follow the message with its call, so two of them cannot share their results.
     closed = join_runs(close_open_rounds(list(messages)), lambda replies: [merge_replies(replies)])
     wire = encode(_with_ids(closed))
     ensure_user_message(wire, messages, NAME, _GO_ON)
@@ -218,15 +221,6 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
     'now'
     """
     return function_tools(tools, TOOL_NAMES.wire)
-
-
-def _sendable_payload(message: Message) -> Any:
-    """Return the payload if it may be sent: it says the same, and its arguments are objects."""
-    if not all(map(has_object, message.tool_calls)):
-        return None
-    if is_untouched(message, NAME):
-        return message.native.payload if message.native else None
-    return native_payload(message, NAME, decode_message, TOOL_NAMES.wire)
 
 
 def _with_ids(messages: list[Message]) -> list[Message]:

@@ -112,6 +112,7 @@ class Decider(ModelDecider):
         tools = [*said.pop("tools", ()), *(self.options.get("tools") or ())]
         given = self.options.get("options") or {}
         window = {} if self._limits is None else {"num_ctx": self._limits.context_window}
+        # A window of 0 means that there is no limit, which is no `num_ctx`.
         runner = {**(window if window.get("num_ctx") else {}), **given}
         return {
             "model": self.model,

@@ -13,14 +13,7 @@ from typing import Any
 
 import attrs
 
-from agentic.messages import (
-    Media,
-    Message,
-    Role,
-    ToolCall,
-    ToolResult,
-    close_open_rounds,
-)
+from agentic.messages import Media, Message, Role, ToolCall, ToolResult, close_open_rounds
 from agentic.providers.kit import (
     Decoded,
     arguments_as_object,
@@ -265,11 +258,7 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
 
 
 def encode_request(
-    messages: Sequence[Message],
-    /,
-    *,
-    system_prompt: str = "",
-    tools: Sequence[ToolDefinition] = (),
+    messages: Sequence[Message], /, *, system_prompt: str = "", tools: Sequence[ToolDefinition] = ()
 ) -> dict[str, Any]:
     """Write the part of a request that is the conversation, whatever happened to it before.
 

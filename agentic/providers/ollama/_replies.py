@@ -109,8 +109,7 @@ def failure_in(body: Any, status: int | None = None, model: str = "") -> Provide
     error = at(body, "error")
     if not error:
         return None
-    problem = error if isinstance(error, str) else str(error)
-    return reported_error(body, NAME, model, status, problem)
+    return reported_error(body, NAME, model, status, str(error))
 
 
 @attrs.define
@@ -146,6 +145,7 @@ class StreamedResponse(ModelStream):
         for name, value in message.items() if isinstance(message, dict) else ():
             self._take(name, value)
         self._logprobs += items_at(data, "logprobs")
+        # The pieces before it say `false`, and only the last one has the counts and the word.
         if data.get("done") is True:
             self._last = data
         return self._said.add(text_at(message, "content"))
