@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, TypeVar
 
@@ -121,7 +122,11 @@ def is_number(value: object) -> TypeGuard[float]:
 
     NaN is a number, and less and greater than none: compare it by what is allowed.
     """
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    if isinstance(value, int) and not isinstance(value, bool):
+        # A larger int raises OverflowError in the middle of a run, where a clock or a sum has to
+        # make a float of it.
+        return abs(value) <= sys.float_info.max
+    return isinstance(value, float)
 
 
 def is_whole(least: int, given: object, name: str, remedy: str, *, optional: bool = False) -> None:

@@ -78,8 +78,12 @@ class ConfigError(AgenticError, ValueError):
     """The complete sentence, if "must be ..., got ..." does not fit."""
 
     def __str__(self) -> str:
-        # Shortened, because it may be a whole conversation.
-        given = reprlib.repr(self.given)
+        try:
+            # Shortened, because it may be a whole conversation.
+            given = reprlib.repr(self.given)
+        # Of an int of more than 4,300 digits (https://github.com/python/cpython/issues/95778).
+        except ValueError:
+            given = "an int that is too long to be shown"
         return self.message or self.explain(self.name, given, self.allowed, self.remedy)
 
     @staticmethod

@@ -157,4 +157,5 @@ def test_what_cannot_be_shown_is_named() -> None:
         def __repr__(self) -> str:
             raise RuntimeError("no")
 
+    assert "int" in str(ConfigError("max_turns", [10**5000], "smaller", "pass that"))
     assert "Shy instance" in str(ConfigError("given", Shy(), "anything else", "pass that"))

@@ -54,6 +54,7 @@ def _compacting() -> Manager:
         ("tool_timeout_seconds", 0),
         ("tool_timeout_seconds", float("nan")),
         ("tool_timeout_seconds", "1"),
+        pytest.param("tool_timeout_seconds", 10**400, id="no-float"),
         ("turn_output_bytes", 0),
         ("turn_output_bytes", -1),
         ("system_prompt", None),
@@ -184,7 +185,9 @@ def test_listing_of_other_things_than_tools_is_refused(listed: Any) -> None:
         _runner(executor=Listing({})).run_sync("hi")
 
 
-@pytest.mark.parametrize("price", [None, "0.1", float("nan"), -0.1])
+@pytest.mark.parametrize(
+    "price", [None, "0.1", float("nan"), -0.1, pytest.param(10**400, id="no-float")]
+)
 def test_price_that_no_sum_can_hold_is_refused(price: Any) -> None:
     """With NaN in it, the sum would never reach the limit."""
     limits = RunLimits(dollars=1, price=lambda _: price)

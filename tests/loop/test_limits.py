@@ -182,6 +182,7 @@ def test_price_list_knows_the_deciders_model() -> None:
         {"repeated_turns": 1},
         {"price": 3},
         {"dollars": float("nan")},
+        {"seconds": 10**400},
     ],
 )
 def test_limit_out_of_range_is_refused(limits: dict[str, Any]) -> None:
