@@ -22,7 +22,7 @@ from agentic.context.view import Prepared, View
 from agentic.errors import ConfigError, HistoryChanged, IncompleteReply
 from agentic.history import Rewriter, Store, replace_known
 from agentic.messages import ContextSummary, Message, close_open_rounds, find_task, reopen_rounds
-from agentic.usage import Usage
+from agentic.usage import ReportedCall, Usage
 
 __all__ = [
     "EventSender",
@@ -175,8 +175,10 @@ class RunContext:
     view: View
     summary: ContextSummary | None = attrs.field(init=False, default=None)
     """The latest summary of this run."""
+    calls: list[ReportedCall] = attrs.field(init=False, factory=list)
+    """The calls of this run's summaries that reported their usage."""
     usage: Usage = attrs.field(init=False, factory=Usage)
-    """The usage of this run's summaries."""
+    """Their sum."""
 
     async def prepare(self, system_prompt: str, tools: Sequence[ToolDefinition]) -> Prepared:
         """Return what to send, after compacting the history if a compaction is due."""
@@ -212,6 +214,7 @@ class RunContext:
     def _take_in(self, prepared: Prepared | None) -> None:
         made = None if prepared is None else prepared.compaction
         if made is not None:
+            self.calls += made.calls
             self.usage += made.usage
             self.summary = made.summary if made.changed else self.summary
         # Raised only now, when the summary and its usage are noted.

@@ -5,7 +5,7 @@ result, so that the history is valid and can be continued by `Runner.resume`.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -16,7 +16,7 @@ from agentic._protocols import Decision
 from agentic._validate import is_number, seconds, whole
 from agentic.errors import ConfigError
 from agentic.messages import ToolCall
-from agentic.usage import Usage, cost, normalize
+from agentic.usage import ReportedCall, Usage, cost, normalize
 
 __all__ = ["LimitWatch", "RunLimit", "RunLimits", "limit_text"]
 
@@ -71,7 +71,7 @@ class RunLimits:
     tokens: int | None = attrs.field(default=None, validator=whole(1, optional=True))
     """Input and output of all decisions and summaries together."""
     dollars: float | None = attrs.field(default=None, validator=_amount)
-    """The cost of all decisions, by `price`. Summaries are not included."""
+    """The cost of all decisions, and of summaries as far as they report usage, by `price`."""
     calls: int | None = attrs.field(default=None, validator=whole(0, optional=True))
     """Tool calls. A turn whose calls would exceed the limit runs none of them."""
     seconds: float | None = attrs.field(default=None, validator=seconds)
@@ -80,8 +80,9 @@ class RunLimits:
     repeated_turns: int | None = attrs.field(default=None, validator=whole(2, optional=True))
     """How many turns in a row may ask for the same calls: the last of them is not run."""
     price: Price | None = attrs.field(default=None, validator=_callable)
-    """Returns the price of a decision in US dollars. The default is `usage.cost`, which knows the
-    models of `genai-prices`."""
+    """Returns the price of a decision in US dollars. A summary's call is passed as a Decision that has
+    only its usage, provider and model. The default is `usage.cost`, which knows the models of
+    `genai-prices`; a summary by a model that it does not know adds nothing."""
 
     def check_price(self, provider: str, model: str) -> None:
         """Raise unless the price of a model is known, if there is a limit for the cost.
@@ -116,6 +117,8 @@ class LimitWatch:
     _started: float = attrs.field(init=False)
     """What it showed when the run began."""
     _dollars: float = attrs.field(default=0.0, init=False)
+    _priced: int = attrs.field(default=0, init=False)
+    """How many calls of summaries are included."""
     _calls: int = attrs.field(default=0, init=False)
     _latest: list[tuple[str, str]] = attrs.field(factory=list, init=False)
     """The names and arguments of the latest turn's calls."""
@@ -146,13 +149,16 @@ class LimitWatch:
         limit = self.limits.seconds
         return limit is not None and self.stopwatch.settled >= self._started + limit
 
-    def reached(self, decision: Decision, used: Usage, turn: int) -> RunLimit | None:
+    def reached(
+        self, decision: Decision, used: Usage, turn: int, summaries: Sequence[ReportedCall]
+    ) -> RunLimit | None:
         """Return the limit that a decision has reached, if any. Call this once per decision.
 
-        `used` is what the run has used so far, including this decision.
+        `used` is what the run has used so far, including this decision; `summaries` are the calls
+        of its summaries.
         """
         limits = self.limits
-        self._count(decision)
+        self._count(decision, summaries)
         over = {
             RunLimit.TOKENS: limits.tokens is not None and used.total >= limits.tokens,
             RunLimit.DOLLARS: limits.dollars is not None and self._dollars >= limits.dollars,
@@ -165,22 +171,28 @@ class LimitWatch:
         }
         return next((limit for limit, is_over in over.items() if is_over), None)
 
-    def _count(self, decision: Decision) -> None:
+    def _count(self, decision: Decision, summaries: Sequence[ReportedCall]) -> None:
         asked = [(call.name, _spelled(call)) for call in decision.tool_calls]
         self._calls += len(asked)
         self._repeated = self._repeated + 1 if asked and asked == self._latest else 1
         self._latest = asked
-        if self.limits.dollars is not None:
-            self._dollars += self._price(decision)
+        if self.limits.dollars is None:
+            return
+        self._dollars += self._price(decision, self.model, self.provider)
+        # One by one: what a token costs may depend on the size of its call.
+        for call in summaries[self._priced :]:
+            made = Decision(usage=call.usage, provider=call.provider, request_model=call.model)
+            self._dollars += self._price(made, call.model, call.provider)
+        self._priced = len(summaries)
 
-    def _price(self, decision: Decision) -> float:
+    def _price(self, decision: Decision, model: str, provider: str) -> float:
         if self.limits.price is not None:
             price: object = self.limits.price(decision)
             if not (is_number(price) and price >= 0):
                 remedy = "return US dollars, and 0.0 for what is free"
                 raise ConfigError("limits.price(decision)", price, "a number >= 0", remedy)
             return price
-        found = cost(normalize(decision.usage), self.model, provider=self.provider)
+        found = cost(normalize(decision.usage), model, provider=provider)
         return 0.0 if found is None else float(found.total)
 
 

@@ -254,7 +254,8 @@ class Run:
         usage = normalize(decision.usage)
         self.usage += usage
         # Before the calls are run: a limit that is reached refuses them.
-        self.limit = self.watch.reached(decision, self.usage + self.context.usage, self.turn)
+        used = self.usage + self.context.usage
+        self.limit = self.watch.reached(decision, used, self.turn, self.context.calls)
         self.latest = await self._settle(self._reply(decision))
         self.answers += self.latest
         await self.event_sender.send(

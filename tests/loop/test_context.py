@@ -12,7 +12,7 @@ from agentic.context.compactors import Digest, Model
 from agentic.context.strategies import FitContextWindow
 from agentic.errors import CompactionRefused, ContextOverflow
 from agentic.history import JsonlStore, MemoryStore
-from agentic.loop import Decision, Input, Request, Runner
+from agentic.loop import Decision, Input, Request, RunLimit, RunLimits, Runner
 from agentic.messages import ContextSummary, Message, ToolCall, find_task
 from agentic.testing import EventRecorder, ScriptedDecider, ScriptedExecutor
 from agentic.tokens import CharCounter, count_tokens
@@ -545,6 +545,27 @@ def test_result_includes_the_summaries_usage() -> None:
     assert result.usage == Usage(input=107, output=23, total=130)
     assert recorder.of(events.AgentEnd)[0].usage == result.usage
     assert recorder.of(events.TurnEnd)[0].usage == Usage(input=7, output=3, total=10)
+
+
+@pytest.mark.parametrize("price", [None, lambda decision: decision.usage.input / 100])
+def test_summary_counts_towards_the_limit_of_dollars(price: Any) -> None:
+    """By the price list, and by a price of one's own: the reply alone would not reach it."""
+
+    async def ask(_: str) -> str:
+        usage.report(Usage(input=1_000_000), model="gpt-4.1", provider="openai_chat")
+        return "They counted."
+
+    class Named(ScriptedDecider):
+        name = "openai_chat:gpt-4.1"
+
+    runner = Runner(
+        Named(Decision("", [ToolCall("c1", "look")], Usage(input=1)), "Done."),
+        store=_session(),
+        budget=_budget(Model(ask)),
+        limits=RunLimits(dollars=1, price=price),
+    )
+
+    assert runner.run_sync("hi").limit is RunLimit.DOLLARS
 
 
 def test_usage_holds_forced_and_failed_summaries() -> None:
