@@ -19,6 +19,7 @@ from agentic.loop import Decider, Decision, Executor, Input
 from agentic.loop._calls import OUT_OF_TIME
 from agentic.messages import Message, ToolCall, ToolError, ToolResult
 from agentic.tools import Approval, Approver, RequireApproval, ToolDefinition
+from agentic.usage import collect, report
 
 __all__ = ["Durable", "Steps"]
 
@@ -132,6 +133,9 @@ class Durable:
         """Run work as a step, and return its outcome. Raise what it failed with."""
         record = await self.steps.run(name, self._outcome_of, work, *args)
         self._stopwatch.record(_records.read_seconds(record))
+        # Of failed work, too. A limit on what a run uses must be reached at the same step again.
+        for call in _records.read_calls(record):
+            report(call.usage, model=call.model, provider=call.provider)
         outcome, ended = _records.read_record(record, name)
         # Calls run side by side: the latest end counts, in whatever order they are awaited.
         self._now = max(self._now, ended)
@@ -168,11 +172,13 @@ class Durable:
         self, work: Callable[..., Awaitable[dict[str, Any]]], *args: Any
     ) -> dict[str, Any]:
         try:
-            with use_clock(None):  # a run within a step is not replayed
+            # Without the clock: a run within a step is not replayed.
+            with use_clock(None), collect() as used:
                 outcome = await work(*args)
         except Exception as error:  # noqa: BLE001  a failure is an outcome
             outcome = _records.encode_error(error)
-        return _records.make_record(outcome, datetime.now(UTC), self._stopwatch.seconds)
+        ended = datetime.now(UTC)
+        return _records.make_record(outcome, ended, self._stopwatch.seconds, used.calls)
 
 
 @attrs.frozen

@@ -5,7 +5,7 @@ time at which the work ended and one outcome: a decision, the result of a call, 
 error that ended the work.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +22,7 @@ from agentic.errors import (
 from agentic.loop import Decision
 from agentic.messages import Message, SummaryText, ToolResult, from_plain, to_plain
 from agentic.tools import Approval
+from agentic.usage import ReportedCall, Usage
 
 __all__ = [
     "OutOfTime",
@@ -36,6 +37,7 @@ __all__ = [
     "encode_result",
     "encode_summary",
     "make_record",
+    "read_calls",
     "read_record",
     "read_seconds",
 ]
@@ -66,14 +68,27 @@ class StepFailed(AgenticError):
         return f"{self.step} failed: {self.kind}: {self.problem}"
 
 
-def make_record(outcome: Mapping[str, Any], ended: datetime, seconds: float) -> dict[str, Any]:
-    """Return the record of a step that ended when the run had taken so many seconds."""
-    return {"v": _VERSION, "ended": ended.isoformat(), "seconds": seconds, **outcome}
+def make_record(
+    outcome: Mapping[str, Any], ended: datetime, seconds: float, calls: Iterable[ReportedCall]
+) -> dict[str, Any]:
+    """Return the record of a step that ended when the run had taken so many seconds.
+
+    `calls` are the model calls that its work reported by `usage.report`.
+    """
+    record = {"v": _VERSION, "ended": ended.isoformat(), "seconds": seconds, **outcome}
+    reported = [attrs.asdict(call) for call in calls]
+    return record | ({"calls": reported} if reported else {})
 
 
 def read_seconds(record: Any) -> float:
     """Return the seconds in a record; 0.0 if an earlier version wrote it, which had none."""
     return float(record.get("seconds", 0.0)) if isinstance(record, dict) else 0.0
+
+
+def read_calls(record: Any) -> list[ReportedCall]:
+    """Return the model calls in a record; none if an earlier version wrote it."""
+    calls = record.get("calls", ()) if isinstance(record, dict) else ()
+    return [ReportedCall(**{**call, "usage": Usage(**call["usage"])}) for call in calls]
 
 
 def read_record(record: Any, step: str) -> tuple[dict[str, Any], datetime]:

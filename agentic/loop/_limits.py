@@ -80,9 +80,9 @@ class RunLimits:
     repeated_turns: int | None = attrs.field(default=None, validator=whole(2, optional=True))
     """How many turns in a row may ask for the same calls: the last of them is not run."""
     price: Price | None = attrs.field(default=None, validator=_callable)
-    """Returns the price of a decision in US dollars. A summary's call is passed as a Decision that has
-    only its usage, provider and model. The default is `usage.cost`, which knows the models of
-    `genai-prices`; a summary by a model that it does not know adds nothing."""
+    """Returns the price of a decision in US dollars. A summary's call is passed as a Decision with
+    nothing but its usage, provider and model. The default is `usage.cost`, which knows the models
+    of `genai-prices`; a summary by a model that it does not know adds nothing."""
 
     def check_price(self, provider: str, model: str) -> None:
         """Raise unless the price of a model is known, if there is a limit for the cost.

@@ -11,7 +11,7 @@ import attrs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic import events
+from agentic import events, usage
 from agentic.context.budget import Manager, Policy
 from agentic.durable import Durable, Steps
 from agentic.history import MemoryStore
@@ -60,7 +60,8 @@ class Summaries:
     """A compactor that calls what it was given by the number of messages."""
 
     async def compact(self, messages: list[Message], /) -> str:
-        """Summarize."""
+        """Summarize, which costs something as well."""
+        usage.report(Usage(5, 1), model="tiny")
         return f"{len(messages)} messages."
 
 
