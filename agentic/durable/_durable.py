@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
@@ -13,10 +13,11 @@ from agentic._clock import Stopwatch, use_clock
 from agentic._lazy import asyncio
 from agentic._validate import seconds, whole
 from agentic.durable import _records
-from agentic.errors import ConfigError, IncompleteReply
+from agentic.errors import ConfigError
 from agentic.history import OutputStore
 from agentic.loop import Decider, Decision, Executor, Input
 from agentic.loop._calls import OUT_OF_TIME
+from agentic.loop._conversation import read_decision, read_stream
 from agentic.messages import Message, ToolCall, ToolError, ToolResult
 from agentic.tools import Approval, Approver, RequireApproval, ToolDefinition
 from agentic.usage import collect, report
@@ -187,9 +188,9 @@ class _Decider:
     inner: Any
 
     @property
-    def name(self) -> str:
+    def name(self) -> Any:
         """Return the inner decider's `provider:model`, for events and prices."""
-        return str(getattr(self.inner, "name", ""))
+        return getattr(self.inner, "name", "")
 
     async def decide(self, request: Input, /) -> Decision:
         """Ask the model in a step."""
@@ -198,7 +199,7 @@ class _Decider:
         return _records.decode_decision(outcome)
 
     async def _decide(self, request: Input) -> dict[str, Any]:
-        return _records.encode_decision(await self.inner.decide(request))
+        return _records.encode_decision(await read_decision(self.inner.decide(request)))
 
 
 @attrs.frozen
@@ -217,14 +218,8 @@ class _StreamingDecider(_Decider):
             step.cancel()
 
     async def _watch(self, request: Input, pieces: "asyncio.Queue[str | None]") -> dict[str, Any]:
-        received: list[str] = []
-        async with aclosing(self.inner.stream(request)) as stream:
-            async for item in stream:
-                if isinstance(item, Decision):
-                    return _records.encode_decision(item)
-                received.append(item)
-                pieces.put_nowait(item)
-        raise IncompleteReply("".join(received))
+        decision = await read_stream(self.inner.stream(request), pieces.put)
+        return _records.encode_decision(decision)
 
 
 @attrs.frozen

@@ -7,6 +7,7 @@ the run is cancelled.
 """
 
 import contextlib
+import functools
 import inspect
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
@@ -30,6 +31,8 @@ __all__ = [
     "RunContext",
     "StoredHistory",
     "find_unfinished_request",
+    "read_decision",
+    "read_stream",
     "shield",
 ]
 
@@ -266,17 +269,32 @@ class ModelConnection:
 
     async def _decide(self, request: Input, event_sender: EventSender) -> Decision:
         if self.stream is not None:
-            return await _watch(self.stream(request), event_sender)
-        deciding = self.decide(request)
-        if not inspect.isawaitable(deciding):
-            raise ConfigError(
-                "the decider", deciding, "a decider whose decide is async", "write async def decide"
-            )
-        return _decision(await deciding)
+            send = functools.partial(event_sender.send, events.message_update, events.MessageUpdate)
+            return await read_stream(self.stream(request), lambda piece: send(delta=piece))
+        return await read_decision(self.decide(request))
 
 
-async def _watch(stream: AsyncIterator[str | Decision], event_sender: EventSender) -> Decision:
-    """Report the pieces of a reply as they arrive, and return the Decision."""
+async def read_decision(deciding: object) -> Decision:
+    """Return what a decider's `decide` returns, once it is there.
+
+    Raises:
+        ConfigError: it cannot be awaited, or is not a Decision.
+    """
+    if not inspect.isawaitable(deciding):
+        raise ConfigError(
+            "the decider", deciding, "a decider whose decide is async", "write async def decide"
+        )
+    return _decision(await deciding)
+
+
+async def read_stream(
+    stream: AsyncIterator[str | Decision], deliver: Callable[[str], Awaitable[None]]
+) -> Decision:
+    """Deliver the pieces of a reply as they arrive, and return the Decision.
+
+    Raises:
+        IncompleteReply: the stream ends before it.
+    """
     received = []
     async with contextlib.AsyncExitStack() as stack:
         # A stream that is left in the middle would keep its connection until it is collected.
@@ -286,7 +304,7 @@ async def _watch(stream: AsyncIterator[str | Decision], event_sender: EventSende
             if not isinstance(item, str):
                 return _decision(item)
             received.append(item)
-            await event_sender.send(events.message_update, events.MessageUpdate, delta=item)
+            await deliver(item)
     # A stream that ends without a Decision was cut off: what came is not a reply to be stored.
     raise IncompleteReply("".join(received))
 

@@ -8,12 +8,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import attrs
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic import events, usage
 from agentic.context.budget import Manager, Policy
-from agentic.durable import Durable, Steps
+from agentic.durable import Durable, StepFailed, Steps
 from agentic.history import MemoryStore
 from agentic.loop import Decision, Input, Result, Runner
 from agentic.messages import Message, ToolCall, ToolResult, to_plain
@@ -196,3 +197,40 @@ def test_streamed_reply_is_shown_once(engine: Callable[..., Any]) -> None:
         deltas.append([update.delta for update in updates])
 
     assert deltas == [["Do", "ne."], []]
+
+
+def test_stream_need_not_be_a_generator(engine: Callable[..., Any]) -> None:
+    """Any iterator will do, as in a Runner, and a decider without a name has no model."""
+
+    class Pieces:
+        def __init__(self) -> None:
+            self.left: list[str | Decision] = ["Do", Decision("Done.")]
+
+        def __aiter__(self) -> AsyncIterator[str | Decision]:
+            return self
+
+        async def __anext__(self) -> str | Decision:
+            return self.left.pop(0)
+
+    class Streaming(Scripted):
+        name = None
+
+        def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
+            return Pieces()
+
+    with EventRecorder() as recorder:
+        assert _run(engine().attempt(), Streaming()).reply == "Done."
+    assert recorder.of(events.MessageUpdate)[0].delta == "Do"
+    assert recorder.of(events.ModelRequestStart)[0].request_model == ""
+
+
+@pytest.mark.parametrize("given", ["Done.", None])
+def test_wrong_answer_of_a_decider_is_named(engine: Callable[..., Any], given: Any) -> None:
+    """The error says what a decider has to return."""
+
+    class Wrong(Scripted):
+        async def decide(self, request: Input, /) -> Decision:
+            return given
+
+    with pytest.raises(StepFailed, match=r"the decider's answer must be a loop\.Decision"):
+        _run(engine().attempt(), Wrong())
