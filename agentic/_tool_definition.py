@@ -94,7 +94,8 @@ class ToolDefinition:
             )
         try:
             _canonical(parameters)
-        except (TypeError, ValueError) as error:
+        # A server may send any schema; one that is nested too deeply is a RecursionError.
+        except (TypeError, ValueError, RecursionError) as error:
             raise ConfigError(
                 "ToolDefinition.parameters",
                 parameters,

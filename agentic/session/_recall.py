@@ -334,7 +334,7 @@ def _check_arguments(arguments: Mapping[str, Any]) -> RecallArguments:
     for name, value in given.items():
         kind = _TYPES.get(name)
         if kind is None:
-            raise InvalidRecall(f"there is no argument {name!r}: pass {', '.join(_TYPES)}")
+            raise InvalidRecall(f"there is no argument {name!r:.80}: pass {', '.join(_TYPES)}")
         # In Python True is an int; in JSON it is none.
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise InvalidRecall(

@@ -16,7 +16,7 @@ import reprlib
 import textwrap
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from pathlib import PurePath
 from types import SimpleNamespace
 from typing import Any
@@ -397,8 +397,6 @@ def _describe_arguments(docstring: str) -> dict[str, str]:
 
 
 def _arguments_section(docstring: str) -> str:
-    _, found, rest = f"\n{docstring}\n".partition("\nArgs:\n")
-    if not found:
-        return ""
-    lines = rest.split("\n")
+    lines = dropwhile(lambda line: line.rstrip() != "Args:", docstring.split("\n"))
+    next(lines, None)  # the heading
     return textwrap.dedent("\n".join(takewhile(lambda line: line[:1] in {"", " "}, lines)))

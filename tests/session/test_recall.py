@@ -312,6 +312,7 @@ def test_unknown_reference_lists_what_exists(ref: str, told: str) -> None:
         ({"query": "a", "limit": True}, "pass a JSON integer"),
         ({"query": "a", "regex": "yes"}, "pass a JSON boolean"),
         ({"pattern": "a"}, "there is no argument 'pattern'"),
+        ({"a" * 2_000: "a"}, "there is no argument 'aaa"),
         ({"query": "a" * 2_000}, "longer than 1,000"),
         ({"ref": "m1", "offset": 500}, "m1 has 4 characters"),
     ],
@@ -322,6 +323,7 @@ def test_models_mistake_is_told(arguments: dict[str, Any], told: str) -> None:
 
     assert failure.kind == "bad_arguments"
     assert told in failure.message
+    assert len(failure.message) < 300
 
 
 def test_null_is_no_argument() -> None:

@@ -35,7 +35,12 @@ def test_non_object_parameters_are_refused(parameters: Any) -> None:
         tools.ToolDefinition("read", parameters=parameters)
 
 
-@pytest.mark.parametrize("value", [{1, 2}, object(), float("nan")])
+_deep: dict[str, Any] = {}
+for _ in range(100_000):
+    _deep = {"items": _deep}
+
+
+@pytest.mark.parametrize("value", [{1, 2}, object(), float("nan"), _deep])
 def test_non_json_parameters_are_refused(value: object) -> None:
     """The mistake is found where it is made, not when the request is encoded."""
     with pytest.raises(ConfigError, match="must be JSON data"):

@@ -80,6 +80,17 @@ def draw(  # noqa: D417  a parameter that the docstring leaves out is part of th
     return f"{line} {color} {width} {style} {boxes} {labels} {target} {seed}"
 
 
+def test_space_after_heading_loses_no_description() -> None:
+    """Nobody sees it, and editors leave it behind."""
+
+    def find(path: str) -> None: ...
+
+    find.__doc__ = "Find.\n\nArgs: \n    path: Where to look.\n"
+
+    properties = tools.tool(find).definition.parameters["properties"]
+    assert properties["path"]["description"] == "Where to look."
+
+
 SCHEMA = {
     "type": "object",
     "properties": {
