@@ -16,7 +16,7 @@ from agentic.durable import _records
 from agentic.errors import ConfigError
 from agentic.history import OutputStore
 from agentic.loop import Decider, Decision, Executor, Input
-from agentic.loop._calls import OUT_OF_TIME
+from agentic.loop._calls import OUT_OF_TIME, too_long
 from agentic.loop._conversation import read_decision, read_stream
 from agentic.messages import Message, ToolCall, ToolError, ToolResult
 from agentic.tools import Approval, Approver, RequireApproval, ToolDefinition
@@ -358,8 +358,7 @@ class _Executor:
         if is_last:
             self.durable.end()
             return ToolResult(call.id, call.name, error=OUT_OF_TIME)
-        told = f"it took longer than {allowed} s and was stopped. Whether it took effect is unknown"
-        return ToolResult(call.id, call.name, error=ToolError(told, "timeout"))
+        return ToolResult(call.id, call.name, error=too_long(allowed))
 
 
 def _start(work: Coroutine[Any, Any, _T]) -> "asyncio.Task[_T]":

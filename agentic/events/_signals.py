@@ -14,7 +14,7 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 from blinker import NamedSignal, Namespace, Signal
@@ -35,13 +35,16 @@ _sending: "set[asyncio.Task[None]]" = set()
 
 
 def _signal(name: str, record: "type[Event]") -> NamedSignal:
-    return _namespace.signal(name, record.__doc__)
+    record.signal = _namespace.signal(name, record.__doc__)
+    return record.signal
 
 
 @attrs.frozen(kw_only=True)
 class Event:
     """The fields that every record has."""
 
+    signal: ClassVar[NamedSignal]
+    """The signal that carries the record."""
     run_id: str
     """Identifies the run; empty if a Manager is used on its own."""
 

@@ -24,6 +24,7 @@ __all__ = [
     "call_key",
     "make_unique",
     "refuse",
+    "too_long",
 ]
 
 _log = logging.getLogger(__name__)
@@ -254,7 +255,7 @@ class ToolBatch:
             elif is_over:
                 each.end(OUT_OF_TIME)
             elif allowed is not None and each.stopwatch.seconds >= allowed:
-                each.end(_too_long(allowed))
+                each.end(too_long(allowed))
 
     def _note_end(self, execution: _Execution, _: "asyncio.Task[ToolResult]") -> None:
         execution.stopwatch.pause()
@@ -303,7 +304,8 @@ class ToolBatch:
             return ToolResult(call.id, call.name, error=_tool_errors.raised(error))
 
 
-def _too_long(seconds: float) -> ToolError:
+def too_long(seconds: float | None) -> ToolError:
+    """Return the error for a call that was stopped at its own time limit."""
     told = f"it took longer than {seconds} s and was stopped. {_UNKNOWN_EFFECT}"
     return ToolError(f"{told}, with less at a time", "timeout")
 

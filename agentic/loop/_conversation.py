@@ -22,7 +22,14 @@ from agentic.context.budget import CompactionTarget
 from agentic.context.view import Prepared, View
 from agentic.errors import ConfigError, HistoryChanged, IncompleteReply
 from agentic.history import Rewriter, Store, replace_known
-from agentic.messages import ContextSummary, Message, close_open_rounds, find_task, reopen_rounds
+from agentic.messages import (
+    ContextSummary,
+    Message,
+    close_open_rounds,
+    find_task,
+    keep_known,
+    reopen_rounds,
+)
 from agentic.usage import ReportedCall, Usage
 
 __all__ = [
@@ -47,9 +54,9 @@ class EventSender:
     sender: object
     run_id: str
 
-    async def send(self, signal: Any, record: "type[events.Event]", **fields: Any) -> None:
+    async def send(self, record: "type[events.Event]", **fields: Any) -> None:
         """Send one record."""
-        await events.send(signal, self.sender, record, run_id=self.run_id, **fields)
+        await events.send(record.signal, self.sender, record, run_id=self.run_id, **fields)
 
 
 @attrs.define(eq=False)
@@ -107,13 +114,11 @@ class StoredHistory:
         """
         try:
             if not started:
-                await self.event_sender.send(
-                    events.message_start, events.MessageStart, role=message.role
-                )
+                await self.event_sender.send(events.MessageStart, role=message.role)
         # A cancellation during the event must not cost the message, which may hold results.
         finally:
             cancelled = await shield(self._append(message))
-            await self.event_sender.send(events.message_end, events.MessageEnd, message=message)
+            await self.event_sender.send(events.MessageEnd, message=message)
         if cancelled is not None:
             raise cancelled
 
@@ -155,13 +160,7 @@ class StoredHistory:
         if self.store is None:
             return
         self._revision = await self._find_revision()
-        loaded = list(await self.store.load())
-        # A store on disk creates new objects, and the token cache would count their texts again. So
-        # the messages that are equal stay the objects that they were.
-        pairs = enumerate(zip(self.history, loaded, strict=False))
-        shorter = min(len(self.history), len(loaded))
-        same = next((at for at, (known, new) in pairs if known != new), shorter)
-        self.history = [*self.history[:same], *loaded[same:]]
+        self.history = keep_known(await self.store.load(), self.history)
 
     async def _find_revision(self) -> int | None:
         # Optional, as `history.Revisioned`: without it, what others append is noticed only where
@@ -242,7 +241,6 @@ class ModelConnection:
         started, decision, error = time.monotonic(), None, None
         try:
             await event_sender.send(
-                events.model_request_start,
                 events.ModelRequestStart,
                 request=request,
                 attempt=attempt,
@@ -258,7 +256,6 @@ class ModelConnection:
             raise
         finally:
             await event_sender.send(
-                events.model_request_end,
                 events.ModelRequestEnd,
                 decision=decision,
                 attempt=attempt,
@@ -269,7 +266,7 @@ class ModelConnection:
 
     async def _decide(self, request: Input, event_sender: EventSender) -> Decision:
         if self.stream is not None:
-            send = functools.partial(event_sender.send, events.message_update, events.MessageUpdate)
+            send = functools.partial(event_sender.send, events.MessageUpdate)
             return await read_stream(self.stream(request), lambda piece: send(delta=piece))
         return await read_decision(self.decide(request))
 

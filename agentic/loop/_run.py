@@ -171,7 +171,6 @@ class Run:
             self.origin += f"/{_digest(self.conversation.history[-1])}"
         self.is_announced = True
         await self.event_sender.send(
-            events.agent_start,
             events.AgentStart,
             user_message=self.user_message,
             conversation_id=self.setup.model.conversation_id,
@@ -241,7 +240,6 @@ class Run:
         prepared = await self.context.prepare(self.setup.system_prompt, self.tools)
         self.sent = prepared.messages.copy()  # the history grows, but this list must not
         await self.event_sender.send(
-            events.turn_start,
             events.TurnStart,
             turn=self.turn,
             context_tokens=None if self.view.counter is None else prepared.tokens,
@@ -259,7 +257,6 @@ class Run:
         self.latest = await self._settle(self._reply(decision))
         self.answers += self.latest
         await self.event_sender.send(
-            events.turn_end,
             events.TurnEnd,
             turn=self.turn,
             usage=usage,
@@ -275,7 +272,7 @@ class Run:
 
     async def _decide(self) -> Decision:
         """Ask the model; if the request was too large, ask once more with a smaller one."""
-        await self.event_sender.send(events.message_start, events.MessageStart, role="assistant")
+        await self.event_sender.send(events.MessageStart, role="assistant")
         try:
             return await self._ask(attempt=1)
         except ContextOverflow:
@@ -366,14 +363,11 @@ class Run:
         # All are announced before the first one starts: an event comes before what it tells of.
         for call in batch.calls:
             batch.announced += 1
-            await self.event_sender.send(
-                events.tool_execution_start, events.ToolExecutionStart, call=call
-            )
+            await self.event_sender.send(events.ToolExecutionStart, call=call)
         batch.start(executor, [tool.name for tool in self.tools])
 
     async def _end(self, stop_reason: StopReason, error: BaseException | None) -> None:
         await self.event_sender.send(
-            events.agent_end,
             events.AgentEnd,
             reply=self.decision.reply,
             stop_reason=stop_reason,

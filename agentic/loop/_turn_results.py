@@ -140,14 +140,12 @@ class TurnResults:
         for outcome, one in zip(outcomes, shortened, strict=True):
             if one.truncation:
                 await send(
-                    events.tool_output_truncated,
                     events.ToolOutputTruncated,
                     call=outcome.call,
                     truncation=one.truncation,
                 )
             if outcome.announced:
                 await send(
-                    events.tool_execution_end,
                     events.ToolExecutionEnd,
                     call=outcome.call,
                     result=one.result,

@@ -8,6 +8,7 @@ from agentic.messages._landmarks import Task as Task
 from agentic.messages._landmarks import continues as continues
 from agentic.messages._landmarks import find_summary as find_summary
 from agentic.messages._landmarks import find_task as find_task
+from agentic.messages._landmarks import keep_known as keep_known
 from agentic.messages._landmarks import prefix_length as prefix_length
 from agentic.messages._landmarks import read_summary as read_summary
 from agentic.messages._message import ContextSummary, Message, SummaryText

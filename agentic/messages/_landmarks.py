@@ -26,6 +26,7 @@ __all__ = [
     "continues",
     "find_summary",
     "find_task",
+    "keep_known",
     "prefix_length",
     "read_summary",
 ]
@@ -175,6 +176,24 @@ def continues(messages: list[Message], earlier: list[Message]) -> bool:
         return False
     # Compare the last message first: it differs if the conversation was compacted or restarted.
     return not seen or (messages[seen - 1] == earlier[-1] and messages[:seen] == earlier)
+
+
+def keep_known(loaded: list[Message], known: list[Message]) -> list[Message]:
+    """Return loaded messages, with the objects of `known` in place of those at its start.
+
+    A store on disk creates new objects at each load. Counters and strategies recognize a
+    conversation by its objects; with new ones they would compare all fields and count again.
+
+    >>> asked, again = Message("user", "Why?"), Message("user", "Why?")
+    >>> keep_known([again, Message("assistant", "So.")], [asked])[0] is asked
+    True
+    """
+    same = 0
+    for old, new in zip(known, loaded, strict=False):
+        if old is not new and old != new:
+            break
+        same += 1
+    return [*known[:same], *loaded[same:]]
 
 
 @attrs.define(eq=False)

@@ -12,6 +12,7 @@ from agentic.messages import (
     Message,
     close_open_rounds,
     find_summary,
+    keep_known,
     leading_system_count,
     reopen_rounds,
 )
@@ -104,15 +105,7 @@ class SessionArchive:
         return given
 
     def _with_known_objects(self, history: list[Message]) -> list[Message]:
-        """Return the history with the objects of the last load in place of equal messages.
-
-        A store on disk creates new objects each time. Counters and strategies recognize a
-        conversation by its objects; with new ones they would compare all fields.
-        """
-        pairs = enumerate(zip(self._loaded, history, strict=False))
-        shorter = min(len(self._loaded), len(history))
-        same = next((at for at, (known, new) in pairs if known != new), shorter)
-        history[:same] = self._loaded[:same]
+        history = keep_known(history, self._loaded)
         self._loaded = history.copy()
         return history
 

@@ -46,11 +46,11 @@ AnyPolicy: TypeAlias = ToolPolicy | Callable[[ToolDefinition], bool]
 """A policy by name, or a function that decides by the whole definition, such as its annotations."""
 
 
-def _names(names: Iterable[str]) -> tuple[str, ...]:
+def _names(names: Iterable[str], argument: str = "names") -> tuple[str, ...]:
     # A str is iterable, too: each of its letters would be a name.
     if isinstance(names, str):
-        raise ConfigError("names", names, "several names", f"write [{names!r}]")
-    return all_are(str, names, "names")
+        raise ConfigError(argument, names, "several names", f"write [{names!r}]")
+    return all_are(str, names, argument)
 
 
 @attrs.frozen
@@ -190,10 +190,7 @@ def _as_needs(
 ) -> Callable[[ToolDefinition], bool]:
     if callable(needs):
         return needs
-    # A str is iterable, too: each of its letters would be a name.
-    if isinstance(needs, str):
-        raise ConfigError("needs", needs, "several names", f"write [{needs!r}]")
-    names = all_are(str, needs, "needs")
+    names = _names(needs, "needs")
     return lambda tool: tool.name in names
 
 

@@ -26,6 +26,7 @@ def test_every_signal_and_record_is_public() -> None:
     for name, signal in events.signals.items():
         assert getattr(events, name) is signal
         assert signal.name == name
+        assert RECORDS[_camel(name)].signal is signal
         assert getattr(events, _camel(name)) is RECORDS[_camel(name)]
     assert {*events.signals, "Event", "current_call", "signals"} == set(events.__all__)
 
