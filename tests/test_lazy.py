@@ -1,8 +1,7 @@
 """What is loaded only when somebody needs it."""
 
 import asyncio
-import subprocess
-import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -15,7 +14,7 @@ def test_event_loop_is_the_librarys_own() -> None:
     assert isinstance(_lazy.asyncio.Lock(), asyncio.Lock)
 
 
-def test_runner_loads_nothing_only_runs_need() -> None:
+def test_runner_loads_nothing_only_runs_need(run_python: Callable[[str], str]) -> None:
     """Neither the event loop nor the events, the stores, logging or OpenSSL."""
     code = (
         "import sys; from agentic.loop import Runner;"
@@ -23,11 +22,7 @@ def test_runner_loads_nothing_only_runs_need() -> None:
         "'concurrent.futures', 'hashlib', 'logging'} & sys.modules.keys())"
     )
 
-    ran = subprocess.run(
-        [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True
-    )
-
-    assert ran.stdout == "\n"
+    assert run_python(code) == ""
 
 
 def test_name_loads_when_used() -> None:

@@ -1,7 +1,5 @@
 """What the generated conversations of `agentic.testing` hold, and what they do not."""
 
-import subprocess
-import sys
 from collections.abc import Callable, Iterable
 
 import pytest
@@ -97,14 +95,16 @@ def test_conversation_has_the_requested_length(messages: list[Message]) -> None:
     assert len(messages) <= 2 * 5 + 3 + 4 + 2
 
 
-def test_missing_hypothesis_says_what_to_install() -> None:
+def test_missing_hypothesis_says_what_to_install(run_python: Callable[[str], str]) -> None:
     """A missing extra is named with its `pip install` line."""
-    script = "import sys; sys.modules['hypothesis'] = None; import agentic.testing._conversations"
+    program = """
+import sys; sys.modules["hypothesis"] = None
+try:
+    import agentic.testing._conversations
+except ImportError as error:
+    print(error)
+"""
 
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False
-    )
-
-    assert done.stderr.rstrip().endswith(
-        "ImportError: conversations() needs Hypothesis: pip install 'agentic-weave[testing]'"
+    assert run_python(program) == (
+        "conversations() needs Hypothesis: pip install 'agentic-weave[testing]'"
     )

@@ -1,26 +1,16 @@
 """The room in an interpreter that has no msgspec."""
 
-import subprocess
-import sys
 import textwrap
+from collections.abc import Callable
 
 BLOCKED = "import sys; sys.modules['msgspec'] = None\n"
 
 
-def _python(code: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", BLOCKED + textwrap.dedent(code)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
-
-
-def test_decorator_names_the_missing_extra() -> None:
+def test_decorator_names_the_missing_extra(run_python: Callable[[str], str]) -> None:
     """The error is an ImportError with the line to type."""
-    printed = _python("""
+    printed = run_python(
+        BLOCKED
+        + textwrap.dedent("""
         from agentic import tools
         try:
             @tools.tool
@@ -29,13 +19,16 @@ def test_decorator_names_the_missing_extra() -> None:
         except ImportError as error:
             print(error)
     """)
+    )
 
     assert printed == "agentic.tools.tool needs msgspec: pip install 'agentic-weave[tools]'"
 
 
-def test_everything_else_works() -> None:
+def test_everything_else_works(run_python: Callable[[str], str]) -> None:
     """A tool that is written by hand is listed and run."""
-    printed = _python("""
+    printed = run_python(
+        BLOCKED
+        + textwrap.dedent("""
         import asyncio
         from agentic import tools
         from agentic.messages import ToolCall
@@ -51,14 +44,6 @@ def test_everything_else_works() -> None:
         call = ToolCall("c1", "read", '{"path": "a.py"}')
         print(asyncio.run(executor.execute(call)).output)
     """)
+    )
 
     assert printed == "a.py"
-
-
-def test_importing_room_imports_no_msgspec() -> None:
-    """Only the decorator pays for it."""
-    code = "import sys, agentic.tools; print('msgspec' in sys.modules)"
-
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-
-    assert done.stdout.strip() == "False"

@@ -1,7 +1,6 @@
 """Somebody who only truncates pays for nothing else."""
 
-import subprocess
-import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -9,10 +8,9 @@ LOADED = "import sys, agentic.truncate; print(*sys.modules)"
 
 
 @pytest.fixture(scope="module")
-def loaded() -> set[str]:
+def loaded(run_python: Callable[[str], str]) -> set[str]:
     """Return which modules a fresh interpreter has loaded."""
-    run = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
-    return set(run.stdout.split())
+    return set(run_python(LOADED).split())
 
 
 @pytest.mark.parametrize("name", ["asyncio", "blinker", "json", "logging", "pathlib", "tempfile"])
