@@ -117,7 +117,8 @@ def _compare(
     origin: dict[int, int | None] = {}
     gone: list[_Change] = []
     shortened: list[_Change] = []
-    for place, message in zip(places, stage.before, strict=True):
+    # Not strict: without a compaction the input is the owner's list, which may have grown since.
+    for place, message in zip(places, stage.before, strict=False):
         if id(message) in kept:
             origin[id(message)] = place
             continue

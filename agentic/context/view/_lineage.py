@@ -151,13 +151,15 @@ class Branch:
     """The compaction that holds for the list; None if there is none."""
     history: list[Message]
     """The list with that compaction applied; the list itself without one."""
+    length: int
+    """How long the owner's list was."""
 
     @property
     def positions(self) -> list[int | None]:
         """The position of each message of the history in the owner's list; None for the summary."""
         if self.generation is None:
-            return list(range(len(self.read)))
-        return self.generation.positions(len(self.read))
+            return list(range(self.length))
+        return self.generation.positions(self.length)
 
     def describe(self, after: list[Message]) -> Generation:
         """Return what a compaction of the history did, as positions in the owner's list.
@@ -184,7 +186,7 @@ class Branch:
                 summary, behind_summary = message, len(kept)
             else:
                 kept.append(place)
-        cut, early = _split(kept, len(self.read))
+        cut, early = _split(kept, self.length)
         lead = 0 if summary is None else sum(at < cut for at in kept[behind_summary:])
         return Generation(cut, early, lead, summary, prefix=self.read[:cut])
 
@@ -229,7 +231,7 @@ class Lineage:
             default=None,
         )
         history = read if holding is None else holding.apply(read)
-        return Branch(given, read, holding, history)
+        return Branch(given, read, holding, history, len(read))
 
     @property
     def latest(self) -> Generation | None:

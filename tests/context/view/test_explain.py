@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentic.context.budget import Policy
+from agentic.context.compactors import Digest
 from agentic.context.strategies import (
     ClearToolOutputs,
     ContextStrategy,
@@ -45,6 +46,21 @@ def test_shortened_output_is_named_with_reference() -> None:
     )
     assert removal.where == "the list itself, spill/a"
     assert removal.tokens > 150
+
+
+@pytest.mark.parametrize("window", [0, 400])
+def test_later_messages_are_not_missing(window: int) -> None:
+    """The owner appends before asking, and the list has a compaction or none."""
+    orphan = Message("tool", tool_results=[ToolResult("x", "read", "?")])
+    talk = [*[Message("user", "so it goes. " * 20)] * 9, orphan, *_round("a", "x" * 900)]
+    view = View(Policy(window), counter=CharCounter(), compactor=Digest(), strategies=[KeepLast(3)])
+    view.prepare_sync(talk)
+    removals = view.explain()
+
+    talk += [Message("assistant", "Done."), *_round("b", "short")]
+
+    assert removals
+    assert view.explain() == removals
 
 
 def test_each_part_names_what_it_took() -> None:
