@@ -118,10 +118,12 @@ class Generation:
             KeyError, OverflowError, TypeError or ValueError: `to_plain` did not return this.
         """
         cut, kept = int(plain["covered"]), tuple(map(int, plain["kept"]))
+        if not all(0 <= position < cut for position in kept):
+            raise ValueError("a message that is kept is not before the cut")
         summary = None if plain["summary"] is None else from_plain(plain["summary"])
-        # Otherwise it would fail later, in the middle of a request.
-        if not all(0 <= position < cut for position in kept) or (summary and not summary.content):
-            raise ValueError("a position or a summary that no compaction has")
+        # A provider refuses a message without text, and the View would send it at every turn.
+        if summary is not None and not summary.content.strip():
+            raise ValueError("the summary is empty")
         return cls(
             cut,
             kept,

@@ -205,7 +205,8 @@ class CompactionScheduler:
                 backoff = state["backoff"]
                 self.backoff = Backoff(int(backoff["tokens"]), float(backoff["growth"]))
             self.held_off_below = int(state.get("held_off_below", 0))
-        except (KeyError, OverflowError, TypeError, ValueError) as problem:
+        # OverflowError: Python's json reads `Infinity`, which is no int.
+        except (KeyError, TypeError, ValueError, OverflowError) as problem:
             raise ConfigError(
                 "state", dict(state), "what state() returned", "leave it out: it is damaged"
             ) from problem

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -142,7 +143,7 @@ def test_a_state_of_another_list_is_compared_once() -> None:
 def _damaged(value: Any) -> Iterator[Any]:
     """Yield a state with one value missing or of another type, in turn for each value."""
     for key in value if isinstance(value, dict) else range(len(value)):
-        for wrong in (None, "?", [], {}, 10**30, float("inf")):  # JSON may hold Infinity
+        for wrong in (None, "?", "", [], {}, [999], 0, 10**30, math.inf):  # JSON may hold Infinity
             yield _with(value, key, wrong)
         if isinstance(value, dict):
             yield {name: each for name, each in value.items() if name != key}
@@ -173,7 +174,7 @@ def test_damaged_state_is_refused_at_once() -> None:
         except ConfigError as error:
             refused.append(error.name)
         else:
-            restarted.prepare_sync(talk)
+            assert all(each.content for each in restarted.prepare_sync(talk).messages)
 
     assert len(refused) > 50
     assert set(refused) == {"state"}
