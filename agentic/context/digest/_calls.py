@@ -9,9 +9,11 @@ far as half a line has room for it. A failure is cleared when the same name succ
 
 import posixpath
 import re
+from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import PurePosixPath
 from typing import ClassVar
 
@@ -32,6 +34,7 @@ __all__ = ["Commands", "Failures", "Files", "FilesRead", "error_line"]
 MAX_NAMES = 10
 """The most files in one line. If there is no room for a line, all of it is left out."""
 
+_WILDCARDS = frozenset("*?[")
 _PATCHING = re.compile(r"^patching file '?([^'\n]+)", re.MULTILINE)
 """What `patch` prints. The patch itself may be in a file that was written much earlier."""
 
@@ -80,31 +83,51 @@ class Files(Section):
             for at in range(0, len(names), MAX_NAMES):
                 yield Line(prefix + ", ".join(names[at : at + MAX_NAMES]))
 
+    def add(self, text: str, note: str = "") -> None:
+        """Add a path with its state; if it is known already, it becomes the newest."""
+        if text not in self.known:
+            insort(self._sorted, f"{text}/")
+        if text.startswith("/"):
+            self._newest_absolute = text
+        super().add(text, note)
+
     def _apply(self, path: str, what: What) -> None:
         if what in {"delete", "revert"}:
             for each in self._named(path, what):
-                if self.known.get(each) != "new":
+                if each not in self.known:
+                    self.add(each, "deleted")
+                elif self.known[each] != "new":
                     self.known[each] = "deleted" if what == "delete" else ""
                 elif what == "delete":
-                    del self.known[each]
-            self._newest_absolute = None
+                    # Only then from `known`, which the list is made from when it is first used.
+                    del self._sorted[bisect_left(self._sorted, f"{each}/")], self.known[each]
+                    if each == self._newest_absolute:
+                        self._newest_absolute = None
             return
         is_new = what == "write" and path not in self.known
         state = self.known.get(path, "")
         if what != "read":
             state = "new" if is_new or state == "new" else "edited"
         self.add(path, state)
-        if path.startswith("/"):
-            self._newest_absolute = path
+
+    @cached_property
+    def _sorted(self) -> list[str]:
+        """The known paths in order, each with a slash after it."""
+        return sorted(f"{each}/" for each in self.known)
 
     def _named(self, path: str, what: What) -> list[str]:
         """Return the known files that match a path, a folder or a pattern."""
-        pattern, below = "*" if path == "." else path, f"{path}/"
-        found = [
-            each
-            for each in self.known
-            if f"{each}/".startswith(below) or fnmatchcase(each, pattern)
-        ]
+        if path == "." or not _WILDCARDS.isdisjoint(path):
+            pattern, below = "*" if path == "." else path, f"{path}/"
+            found = [
+                each
+                for each in self.known
+                if fnmatchcase(each, pattern) or f"{each}/".startswith(below)
+            ]
+        else:
+            # In ASCII, "0" follows "/". One `rm` may have thousands of names, each for this list.
+            start, end = (bisect_left(self._sorted, path + mark) for mark in "/0")
+            found = [each[:-1] for each in self._sorted[start:end]]
         # Of files that were not seen before, only one deleted by its name is worth reporting.
         is_file = "." in posixpath.basename(path)[1:] and "*" not in path
         return found or [path] * (what == "delete" and is_file)

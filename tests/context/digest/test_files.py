@@ -96,6 +96,16 @@ def test_many_new_files_cost_linear_time(called: Make) -> None:
     assert len(shell(called, f"touch {' '.join(names)}")) == 4_000
 
 
+def test_many_deleted_files_cost_linear_time(called: Make) -> None:
+    """Whether they are known or not; quadratic, it would take minutes."""
+    names = " ".join(f"d/{number}.py" for number in range(40_000))
+    section = Files(known={f"d/{number}.py": "edited" for number in range(20_000)})
+
+    section.take(called("bash", command=f"rm {names}"))
+
+    assert [*section.known.values()] == ["deleted"] * 40_000
+
+
 def test_shells_script_is_one_word(called: Make) -> None:
     """Some tools take the words of a command, of which the last is the script of a shell."""
     turn = called("shell", command=["bash", "-lc", "cd src && touch a.py"])
