@@ -68,7 +68,8 @@ _REASON = re.compile(r"(?:the user said|reason|feedback)\s*:\s*(.*)", re.DOTALL 
 
 _INNER = (re.compile(r"<(\w+)>"), re.compile(r"</(\w+)>"))
 _OUTPUT = re.compile(
-    r"\s*(?:</?\w+|(?i:observation|output|execution result|result|exit code)\b|[\[{($/|+=>~-]"
+    # Possessive, since the last alternative would be tried anew from each of many leading blanks.
+    r"\s*+(?:</?\w+|(?i:observation|output|execution result|result|exit code)\b|[\[{($/|+=>~-]"
     r"|[0-9]+[:\s]|total [0-9]|Traceback|\w*Error\b|diff |\S+:[0-9]+:|\Z|.*(?:[$#>%}\]])\s*\Z)",
     re.DOTALL,
 )

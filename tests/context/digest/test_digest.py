@@ -328,6 +328,15 @@ def test_tags_in_a_request_cost_linear_time() -> None:
     assert digest(Message("user", usage), Message("user", f"</file-name>\n{usage}"))
 
 
+def test_blank_lines_of_an_output_cost_linear_time() -> None:
+    """Quadratic, it would take minutes."""
+    act, blank = Message("assistant", "```\nls\n```"), Message("user", " \n" * 100_000 + "done")
+
+    got = digest(Message("user", "Look."), act, blank)
+
+    assert section(got, "What the user asked") == ["- Look.", "- done"]
+
+
 def test_data_in_one_line_costs_linear_time() -> None:
     """Quadratic, it would take minutes."""
     data = json.dumps([{"id": f"user_{number:06}"} for number in range(40_000)])
