@@ -40,10 +40,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "import": ("agentic.cli._sessions:import_command", "Import a session from JSON lines."),
     "replay": ("agentic.cli._replay:replay_command", "Run transcripts under a policy and compare."),
     "truncate": (
-        "agentic.cli._truncate:truncate_command",
+        "agentic.cli._filters:truncate_command",
         "Truncate a text, like head(1) and tail(1).",
     ),
-    "count": ("agentic.cli._count:count_command", "Count the tokens in texts."),
+    "count": ("agentic.cli._filters:count_command", "Count the tokens in texts."),
     "proxy": (
         "agentic.cli._proxy:proxy_command",
         "Keep any agent within the window, by its base URL.",

@@ -1,15 +1,22 @@
-"""How the command line names a stored session: by a place, and an id in that place.
+"""How the command line names stored sessions and runs: by a place, and an id in that place.
 
-A place is an agent, by its file or its name; a folder of sessions; a session file; `sqlite:FILE`;
-or the address of a PostgreSQL database. In every case its sessions are handled as those of an
-agent: the one that the file describes, or one with the defaults, which summarizes with a digest.
+A place of sessions is an agent, by its file or its name; a folder of sessions; a session file;
+`sqlite:FILE`; or the address of a PostgreSQL database. In every case its sessions are handled as
+those of an agent: the one that the file describes, or one with the defaults, which summarizes with
+a digest.
+
+A place of runs is a database, by default one next to the agent's file. The engine and the driver
+are imported by what needs them, because they are an extra.
 """
 
+import contextlib
 import errno
+import functools
 import os
-from collections.abc import AsyncGenerator
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
@@ -17,8 +24,23 @@ import click
 from agentic import config
 from agentic.cli._output import FOLDER_GONE, is_folder_gone
 from agentic.errors import ConfigError
+from agentic.history._disk import make_folders, open_private
+from agentic.loop import Runner
+from agentic.messages import ToolCall
+from agentic.tools import Approval, ToolDefinition
 
-__all__ = ["SessionPlace", "find_agent", "place_argument", "session_option"]
+if TYPE_CHECKING:
+    from agentic.bridges.dbos import RunInfo, Service
+
+__all__ = [
+    "RunsPlace",
+    "SessionPlace",
+    "describe_run",
+    "find_agent",
+    "place_argument",
+    "reachable",
+    "session_option",
+]
 
 _DATABASES = {".sqlite", ".sqlite3", ".db"}
 _AGENTS = {".yaml", ".yml"}
@@ -27,6 +49,12 @@ _SERVERS = ("postgresql:", "postgres:")
 _WINDOW = 200_000
 """The window for sessions without an agent: so large that `max_messages` and `max_tokens`
 decide."""
+
+_SQLITE, _POSTGRES = "sqlite", "postgresql"
+_LEASE_SECONDS = {_SQLITE: 5.0, _POSTGRES: 15.0}
+"""How long a silent worker keeps its runs. With SQLite, nobody takes over but the next start, which
+waits for so long after a crash. With PostgreSQL, a stalled network must not cost a worker its
+runs."""
 
 place_argument = click.argument("name", metavar="PLACE")
 session_option = click.option(
@@ -106,6 +134,81 @@ class SessionPlace:
         return self.session_id if session_id is None else session_id
 
 
+@attrs.frozen(eq=False)
+class RunsPlace:
+    """The database of runs, and the agent that they belong to."""
+
+    url: str
+    agent: config.AgentConfig | None = None
+
+    @classmethod
+    def of(cls, name: str | None, database: str | None) -> "RunsPlace":
+        """Return the place that a command line names.
+
+        Raises:
+            ConfigError: there is no such agent, or its file has mistakes.
+            UsageError: the address is not one of a database that can be used, or nothing is named.
+        """
+        agent = None if name is None else find_agent(name)
+        if database is not None:
+            return cls(_checked(database), agent)
+        if agent is None:
+            raise click.UsageError("name an agent's file, or a --database")
+        folder = Path.cwd() if agent.path is None else agent.path.absolute().parent
+        # A `?` would begin the options of the address.
+        name = re.sub(r"[^\w.-]", "_", agent.name)
+        return cls(f"sqlite:///{folder / '.agentic' / 'runs' / name}.db", agent)
+
+    @property
+    def kind(self) -> str:
+        """Return `sqlite` or `postgresql`."""
+        return self.url.partition(":")[0]
+
+    @property
+    def path(self) -> Path | None:
+        """Return the file of a SQLite database."""
+        _, _, rest = self.url.partition(":///")
+        return Path(rest) if self.kind == _SQLITE else None
+
+    @contextlib.asynccontextmanager
+    async def service(self, *, works: bool = True) -> AsyncIterator["Service"]:
+        """Connect to the runs of the agent; what is missing in the database is created.
+
+        Without `works`, the agent's model and tools need not be there.
+
+        Raises:
+            ConfigError: something that the agent's file names cannot be used.
+            ClickException: the database cannot be used.
+            ImportError: the engine is not installed.
+        """
+        from agentic.bridges.dbos import Service  # noqa: PLC0415
+        from agentic.history.sqlite import SqliteSessions  # noqa: PLC0415
+
+        agent = self.agent
+        if self.path is not None and agent is not None:
+            _create_private(self.path)
+        if agent is not None and self.kind == _POSTGRES:
+            agent = attrs.evolve(agent, store=config.StoreSettings(kind="postgres", dsn=self.url))
+        elif agent is not None and agent.store == config.StoreSettings():
+            # The default store of an agent has no leases, which fence a worker that comes late.
+            agent = attrs.evolve(agent, store=config.StoreSettings(kind="sqlite"))
+        # Whoever only lists runs opens no session; a SqliteSessions that opens none has no file.
+        sessions: Any = SqliteSessions(os.devnull) if agent is None else agent.sessions()
+        made = Service(
+            _refuse if agent is None else functools.partial(_make_runner, agent),
+            sessions=sessions,
+            database_url=self.url,
+            name="" if agent is None else agent.name,  # empty: the runs of all agents
+            lease_seconds=_LEASE_SECONDS[self.kind],
+        )
+        if agent is not None and works:
+            _make_runner(agent, "check")  # mistakes in the file are reported now
+        async with contextlib.AsyncExitStack() as entered:
+            with reachable():
+                service = await entered.enter_async_context(made)
+            yield service
+
+
 def find_agent(name: str) -> config.AgentConfig:
     """Load an agent by its name or its file.
 
@@ -122,6 +225,23 @@ def find_agent(name: str) -> config.AgentConfig:
     if is_folder_gone() and not Path(name).is_absolute():
         raise click.ClickException(FOLDER_GONE)
     return config.find(name)
+
+
+def describe_run(run: "RunInfo") -> dict[str, Any]:
+    """Return a run as JSON data; its time is in ISO 8601, in UTC."""
+    return {**attrs.asdict(run), "submitted_at": run.submitted_at.isoformat()}
+
+
+@contextlib.contextmanager
+def reachable() -> Iterator[None]:
+    """Report a database that cannot be used as one sentence."""
+    from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415
+
+    try:
+        yield
+    except SQLAlchemyError as problem:
+        told = str(getattr(problem, "orig", None) or problem).strip().partition("\n")[0]
+        raise click.ClickException(f"the database cannot be used: {told}") from problem
 
 
 def _agent_or_advice(name: str) -> config.AgentConfig:
@@ -149,3 +269,41 @@ def _there(path: Path, *, new: bool) -> str:
     if not new and not path.exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     return str(path.absolute())
+
+
+def _refuse(_: str) -> Any:
+    raise click.ClickException("runs are listed here, not worked on")
+
+
+def _checked(database: str) -> str:
+    scheme, _, rest = database.partition("://")
+    # libpq accepts both schemes, SQLAlchemy only the longer one.
+    if scheme in {"postgres", _POSTGRES} and rest:
+        return f"{_POSTGRES}://{rest}"
+    if scheme == _SQLITE and rest.startswith("/") and rest != "/":
+        return database
+    shown = scheme if rest else database  # the rest may hold a password
+    raise click.UsageError(
+        f"--database must be sqlite:///PATH or postgresql://HOST/NAME, got {shown!r}"
+    )
+
+
+def _create_private(path: Path) -> None:
+    """Create a database for its owner alone: it holds requests and results.
+
+    SQLite gives its other files the same permissions.
+    """
+    make_folders(path.parent)
+    with open(path, "ab", opener=open_private):
+        pass
+
+
+def _make_runner(agent: config.AgentConfig, session_id: str) -> Runner:
+    return agent.runner(agent.session(session_id), approver=_Absent())
+
+
+class _Absent:
+    """Stands where a run's own approver is put, which waits for an answer by HTTP."""
+
+    async def approve(self, call: ToolCall, tool: ToolDefinition, /) -> Approval:
+        return Approval(allowed=False, reason="nobody can be asked")

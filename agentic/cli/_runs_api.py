@@ -20,8 +20,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agentic.bridges.dbos import RunNotFound
-from agentic.cli._durable import describe_run
 from agentic.cli._options import whole_number
+from agentic.cli._place import describe_run
 from agentic.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -1,34 +1,56 @@
-"""`agentic serve`, `work` and `runs`: an agent as a service, whose runs survive its processes."""
+"""`agentic serve`, `work` and `runs`: an agent as a service, whose runs survive its processes.
+
+Its worker ends as a service manager expects: at SIGTERM, in order, and within a stated time.
+"""
 
 import asyncio
 import contextlib
 import ipaddress
+import logging
+import os
 import re
+import signal
 import socket
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING
 
 import click
 
-from agentic.cli._durable import (
-    RunsPlace,
-    database_option,
-    describe_run,
-    drain_option,
-    stop_signal,
-    working,
-)
 from agentic.cli._options import format_address, host_option, listen, port_option
 from agentic.cli._output import count_of, json_line, printable, say
+from agentic.cli._place import RunsPlace, describe_run, reachable
+from agentic.errors import ConfigError
 
 if TYPE_CHECKING:
-    from agentic.bridges.dbos import RunInfo, Worker
+    from agentic.bridges.dbos import RunInfo, Service, Worker
 
 __all__ = ["runs_command", "serve_command", "work_command"]
 
 _STATES = ("queued", "running", "waiting", "failed")
 """The states in which somebody may have to do something."""
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_PAUSE_SECONDS = 0.2
+_END_SECONDS = 2.0
+"""How long the process may take to end, once its worker has."""
+
+_database_option = click.option(
+    "--database",
+    metavar="URL",
+    help="Where the runs are kept: sqlite:///PATH, or postgresql://HOST/NAME, which keeps the "
+    "sessions, too. By default, SQLite in the folder .agentic next to the agent's file.",
+)
+_drain_option = click.option(
+    "--drain",
+    "drain_seconds",
+    type=click.FloatRange(0),
+    default=15.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long a stopped worker goes on with what it has begun.",
+)
 
 
 def _read_age(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
@@ -43,10 +65,10 @@ def _read_age(_: click.Context, __: click.Parameter, value: str | None) -> float
 
 @click.command("serve")
 @click.argument("name", metavar="AGENT")
-@database_option
+@_database_option
 @port_option(8080)
 @host_option
-@drain_option
+@_drain_option
 def serve_command(
     *, name: str, database: str | None, port: int, host: str, drain_seconds: float
 ) -> None:
@@ -64,8 +86,8 @@ def serve_command(
 
 @click.command("work")
 @click.argument("name", metavar="AGENT")
-@database_option
-@drain_option
+@_database_option
+@_drain_option
 def work_command(*, name: str, database: str | None, drain_seconds: float) -> None:
     """Work on what is submitted to an agent's database: any number of workers, on any machines.
 
@@ -78,7 +100,7 @@ def work_command(*, name: str, database: str | None, drain_seconds: float) -> No
 
 @click.command("runs")
 @click.argument("name", metavar="[AGENT]", required=False)
-@database_option
+@_database_option
 @click.option(
     "--limit",
     type=click.IntRange(1),
@@ -127,7 +149,7 @@ async def _serve(place: RunsPlace, listening: socket.socket, drain_seconds: floa
     # Of the socket, because the host may be a name, and the port 0.
     host, port = listening.getsockname()[:2]
     loopback = ipaddress.ip_address(host).is_loopback
-    with stop_signal() as stop:
+    with _stop_signal() as stop:
         async with place.service() as service:
             config = uvicorn.Config(
                 make_app(service, loopback=loopback),
@@ -142,7 +164,7 @@ async def _serve(place: RunsPlace, listening: socket.socket, drain_seconds: floa
             server = uvicorn.Server(config)
             # Without `serve`, which would handle the signals itself, and end by them.
             server.capture_signals = contextlib.nullcontext  # type: ignore[assignment, method-assign]
-            async with working(place, service, stop, drain_seconds) as worker:
+            async with _working(place, service, stop, drain_seconds) as worker:
                 say(f"serving on {format_address(host, port)}, with the runs in {_shown(place)}")
                 if not loopback:
                     say("everybody on the network can use this agent, and approve its calls")
@@ -156,12 +178,86 @@ async def _serve(place: RunsPlace, listening: socket.socket, drain_seconds: floa
 
 async def _work(place: RunsPlace, drain_seconds: float) -> None:
     async with contextlib.AsyncExitStack() as entered:
-        stop = entered.enter_context(stop_signal())
+        stop = entered.enter_context(_stop_signal())
         service = await entered.enter_async_context(place.service())
-        worker = await entered.enter_async_context(working(place, service, stop, drain_seconds))
+        worker = await entered.enter_async_context(_working(place, service, stop, drain_seconds))
         say(f"worker {worker.id} is ready, with the runs in {_shown(place)}")
         await _until(stop, worker)
         say("stopping: what is running is finished, or handed over")
+
+
+@contextlib.asynccontextmanager
+async def _working(
+    place: RunsPlace, service: "Service", stop: asyncio.Event, drain_seconds: float
+) -> AsyncIterator["Worker"]:
+    """Work on runs within the block, and drain the worker at its end, soon followed by the process.
+
+    With SQLite, a worker that was killed has the database until its lease ends: that is waited for.
+
+    Raises:
+        ConfigError: the SQLite database has another worker.
+    """
+    deadline = time.monotonic() + service.lease_seconds + 1
+    worker = service.worker()
+    async with contextlib.AsyncExitStack() as entered:
+        waits = False
+        while True:
+            try:
+                with reachable():
+                    await entered.enter_async_context(worker)
+                break
+            except ConfigError as problem:
+                if stop.is_set():
+                    raise click.Abort from problem
+                if time.monotonic() > deadline:
+                    raise click.ClickException(
+                        f"{place.path} has a worker already, and SQLite allows one: use that one, "
+                        "or PostgreSQL for several workers"
+                    ) from problem
+                worker = service.worker()
+            if not waits:
+                say("waiting for the lease of the former worker, which was not stopped in order")
+                waits = True
+            await asyncio.sleep(_PAUSE_SECONDS)
+        yield worker
+        await _drain(service, worker, drain_seconds)
+    # A thread of the agent's own code cannot be stopped, and would keep the process for as long as
+    # it works. Its run goes on elsewhere, as after a crash.
+    ending = threading.Timer(_END_SECONDS, os._exit, [0])
+    ending.daemon = True
+    ending.start()
+
+
+@contextlib.contextmanager
+def _stop_signal() -> Iterator[asyncio.Event]:
+    """Set an event at Ctrl-C or SIGTERM. The second one ends the process: runs survive that."""
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def set_event(number: int, _: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        # Setting the event here would not wake a loop that waits for I/O.
+        loop.call_soon_threadsafe(stop.set)
+
+    before = {number: signal.signal(number, set_event) for number in _SIGNALS}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+async def _drain(service: "Service", worker: "Worker", seconds: float) -> None:
+    """Let a worker finish what it has begun; a run that waits for a person is handed over."""
+    deadline = time.monotonic() + seconds
+    # The engine would report each run that is handed over, with a traceback.
+    logging.getLogger("dbos").addFilter(lambda _: False)
+    # No new runs from here on; those that are active are waited for below.
+    await worker.drain(0)
+    while worker.active and time.monotonic() < deadline:
+        runs = await service.runs()
+        if not any(run.worker == worker.id and run.state == "running" for run in runs):
+            return
+        await asyncio.sleep(_PAUSE_SECONDS)
 
 
 async def _until(stop: asyncio.Event, worker: "Worker") -> None:

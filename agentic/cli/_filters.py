@@ -1,8 +1,8 @@
-"""`agentic truncate`: a filter that keeps the start, the end or both ends of a text.
+"""Filters for texts: `agentic truncate` keeps their start or end, `agentic count` counts tokens.
 
-Bytes are passed through unchanged, even if they are not UTF-8. If the text exceeds the limit, each
-such byte counts as three, like the character that a model would receive instead. Only what the
-limits keep is held in memory.
+In `truncate`, bytes are passed through unchanged, even if they are not UTF-8. If the text exceeds
+the limit, each such byte counts as three, like the character that a model would receive instead.
+Only what the limits keep is held in memory.
 
 A limit is written as `2000`, `50KB`, `1M`, or `all`. A kilobyte is 1,024 bytes however it is
 written, as in an agent's file.
@@ -16,17 +16,21 @@ import stat
 import sys
 from collections.abc import Mapping
 from io import BufferedReader
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
 
-from agentic import truncate
+from agentic import limits, truncate
+from agentic._validate import suggest
 from agentic.cli._options import whole_number
-from agentic.cli._output import json_line, printable
+from agentic.cli._output import describe_problem, json_line, printable, say
 from agentic.cli._stdio import open_input
 
-__all__ = ["truncate_command"]
+if TYPE_CHECKING:
+    from agentic import tokens
+
+__all__ = ["count_command", "truncate_command"]
 
 _BLOCK = 262_144
 """The number of bytes read at a time."""
@@ -41,6 +45,11 @@ _BUFFERS: Mapping[str, type[_Buffer]] = {
 _decoder = codecs.getincrementaldecoder("utf-8")
 _BITS = {"": 0, "k": 10, "m": 20, "g": 30}
 _SHOWN = 18
+_PART = 1_048_576
+"""The number of bytes counted at a time. A larger text is counted in parts that end with a line."""
+_NO_MODEL = "default"
+_ESTIMATE = "o200k_base itself is estimated, within 10 % on the texts of agents"
+"""`benchmarks/estimate/check.py` measures it, on texts that the weights were not fitted to."""
 
 
 class _Limit(click.ParamType):  # type: ignore[type-arg]  # generic in newer clicks only
@@ -124,19 +133,51 @@ def truncate_command(
     mode = modes[0] if modes else "tail"
     nothing = 0 in {lines, size}
     # To the library a limit of 0 is a mistake; to head(1) it is a limit.
-    limits = truncate.Options() if nothing else truncate.Options(max_lines=lines, max_bytes=size)
+    options = truncate.Options() if nothing else truncate.Options(max_lines=lines, max_bytes=size)
     with open_input(file) as source:
-        cut = _nothing(mode) if nothing else _cut(source, mode, limits)
+        cut = _nothing(mode) if nothing else _cut(source, mode, options)
     notice = cut.notice(None if file == "-" else file)
     if as_json:
         click.echo(json_line({**cut.plain(), "notice": notice}))
         return
-    written = cut.written(limits.max_bytes)
+    written = cut.written(options.max_bytes)
     click.echo(written, nl=False)
     if notice:
         # On a terminal, the notice would continue the last line of the text.
         glued = sys.stdout.isatty() and not written.endswith(b"\n")
         click.echo("\n" * glued + printable(f"agentic: {notice}"), err=True)
+
+
+@click.command("count")
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.option(
+    "-m", "--model", default=_NO_MODEL, help="The model whose tokens are counted, such as gpt-5."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def count_command(*, files: tuple[str, ...], model: str, as_json: bool) -> int:
+    """Count the tokens of each FILE, or of stdin, and of all of them.
+
+    The counts go to stdout, one a line with the name after it as wc(1) prints them. Which counter
+    it was, how exact that is, and whether the model's name is unknown, is on stderr. A byte that is
+    no UTF-8 counts as U+FFFD.
+
+    Example: agentic count --model claude-sonnet-4-5 *.md
+    """
+    # Not for `truncate`, which must start as fast as tail(1) does in a pipe.
+    from agentic import tokens  # noqa: PLC0415
+
+    counter = tokens.for_model(model)
+    counted = []
+    for file in files or ("-",):
+        try:
+            counted.append(_count(file, counter))
+        except OSError as problem:  # like wc(1): report it, and continue
+            say(describe_problem(problem))
+            continue
+        if not as_json:
+            click.echo(counted[-1].line())
+    _sum_up(counted, counter, as_json=as_json)
+    return 0 if len(counted) == max(1, len(files)) else 1
 
 
 @attrs.frozen
@@ -184,11 +225,11 @@ def _nothing(mode: str) -> _Cut:
     return _Cut(result, "the limit is 0, so nothing was read")
 
 
-def _cut(source: BufferedReader, mode: str, limits: truncate.Options) -> _Cut:
-    taken = _Taken(mode, limits.max_lines, limits.max_bytes)
+def _cut(source: BufferedReader, mode: str, options: truncate.Options) -> _Cut:
+    taken = _Taken(mode, options.max_lines, options.max_bytes)
     enough = None
     if mode == "head" and not _has_end(source):
-        enough = _Enough(limits.max_lines, limits.max_bytes)
+        enough = _Enough(options.max_lines, options.max_bytes)
     unread = ""
     # read1(), because read() would wait until a slow pipe has filled the block.
     while not unread and (block := source.read1(_BLOCK)):
@@ -270,3 +311,86 @@ def _has_end(source: BufferedReader) -> bool:
 
 def _encode(content: str) -> bytes:
     return content.encode("utf-8", "surrogateescape")
+
+
+@attrs.frozen
+class _Counted:
+    """The size of one text."""
+
+    file: str
+    tokens: int
+    bytes: int
+
+    def line(self) -> str:
+        """Return the line that is printed, in the format of wc(1)."""
+        name = "" if self.file == "-" else f" {printable(self.file)}"
+        return f"{self.tokens:>9}{name}"
+
+
+def _sum_up(counted: list[_Counted], counter: "tokens.ModelCounter", *, as_json: bool) -> None:
+    total = _Counted(
+        "total", sum(each.tokens for each in counted), sum(each.bytes for each in counted)
+    )
+    if as_json:
+        plain = {
+            "model": counter.model,
+            "known": _is_known(counter),
+            "counter": counter.description,
+            "exact": counter.is_exact and counter.model != _NO_MODEL,
+            "tokens": total.tokens,
+            "files": [attrs.asdict(each) for each in counted],
+        }
+        click.echo(json_line(plain))
+        return
+    if len(counted) > 1:
+        click.echo(total.line())
+    if counted:
+        say(_describe_counter(counter))
+
+
+def _describe_counter(counter: "tokens.ModelCounter") -> str:
+    """Return which counter it is, how exact, and whether the model's name is unknown.
+
+    >>> from agentic import tokens
+    >>> _describe_counter(tokens.for_model("gpt-4o"))
+    'exact: o200k_base by quicktok'
+    >>> _describe_counter(tokens.for_model("clod-opus-4-5")).partition(": ")[0]
+    "unknown model 'clod-opus-4-5' (did you mean 'claude-opus-4-5'?)"
+    """
+    told = counter.description
+    if counter.model == _NO_MODEL:
+        by = told.removeprefix("exact: ")
+        return f"{by}; no model was named: with --model NAME it is counted for that model"
+    if not counter.is_exact and told.startswith("estimated: "):
+        told = f"{told}; {_ESTIMATE}"
+    return (
+        told if _is_known(counter) else f"unknown model {_name_and_nearest(counter.model)}: {told}"
+    )
+
+
+def _is_known(counter: "tokens.ModelCounter") -> bool:
+    """Return whether the name is that of a model in the catalog, or of a known vocabulary."""
+    return counter.is_exact or limits.lookup(counter.model).known
+
+
+def _name_and_nearest(model: str) -> str:
+    hint = suggest(model.lower(), limits.CONTEXT_LIMITS)
+    return f"{model!r} ({hint})" if hint else repr(model)
+
+
+def _count(file: str, counter: "tokens.Counter") -> _Counted:
+    with open_input(file) as source:
+        return _Counted(file, *_count_tokens(source, counter))
+
+
+def _count_tokens(source: BufferedReader, counter: "tokens.Counter") -> tuple[int, int]:
+    """Return the tokens and the bytes of a stream."""
+    decode = _decoder("replace").decode
+    block = source.read(_PART)
+    held, counted, size = decode(block), 0, len(block)
+    while block := source.read(_PART):
+        # After a line feed, where a tokenizer divides a text as well.
+        cut = held.rfind("\n") + 1 or len(held)
+        counted += counter.count(held[:cut])
+        held, size = held[cut:] + decode(block), size + len(block)
+    return counted + counter.count(held + decode(b"", final=True)), size
