@@ -13,8 +13,8 @@ from agentic.config._problems import ConfigProblems
 from agentic.config._problems import Problem as Problem
 from agentic.config._records import ContextSettings as ContextSettings
 from agentic.config._records import StoreSettings as StoreSettings
-from agentic.config._records import StrategySettings as StrategySettings
 from agentic.config._records import TruncationSettings as TruncationSettings
-from agentic.config._schema import schema as schema
+from agentic.config._records import schema as schema
+from agentic.config._strategies import StrategySettings as StrategySettings
 
 __all__ = ["AgentConfig", "ConfigProblems", "find", "load", "loads"]

@@ -12,10 +12,18 @@ import attrs
 
 from agentic import history, limits, tokens
 from agentic.config._budget import make_compactor, make_digest, make_policy
-from agentic.config._model import connect, is_served, limits_of, reply_tokens, served_name
 from agentic.config._problems import ConfigProblems, Fault, Origin
 from agentic.config._records import DIGEST, AgentSettings
-from agentic.config._reference import RECALL, expand, resolve_tools
+from agentic.config._reference import (
+    RECALL,
+    connect,
+    expand,
+    is_served,
+    limits_of,
+    reply_tokens,
+    resolve_tools,
+    served_name,
+)
 from agentic.config._strategies import make_strategy
 from agentic.context.budget import Compactor, Policy
 from agentic.errors import ConfigError

@@ -12,12 +12,18 @@ import attrs
 from agentic._validate import suggest
 from agentic.config._fields import check_value, flag, number, score, share, texts
 from agentic.config._problems import Fault, Place, show
-from agentic.config._records import StrategySettings
 from agentic.context import strategies
 from agentic.errors import ConfigError
 from agentic.tokens import Counter
 
-__all__ = ["STRATEGIES", "StrategyKind", "check_strategy", "make_strategy", "read_strategy"]
+__all__ = [
+    "STRATEGIES",
+    "StrategyKind",
+    "StrategySettings",
+    "check_strategy",
+    "make_strategy",
+    "read_strategy",
+]
 
 _COUNTER = "counter"
 _OVERHEAD = "Tokens that a message takes in addition to its text."
@@ -108,6 +114,14 @@ class _TruncateToolOutputsArguments:
         least=1,
         remedy="pass how many characters to keep",
     )
+
+
+@attrs.frozen
+class StrategySettings:
+    """A strategy by its name, and its arguments."""
+
+    name: str
+    arguments: Mapping[str, Any] = attrs.field(factory=dict, hash=False)
 
 
 @attrs.frozen

@@ -14,16 +14,14 @@ from agentic import limits
 from agentic.config._agent import AgentConfig
 from agentic.config._budget import fills_window
 from agentic.config._fields import EXPANDS, SCHEMA, check_value
-from agentic.config._model import check_model, check_summary_model, served_name
 from agentic.config._problems import Fault, Place, show
 from agentic.config._records import (
     ContextSettings,
     StoreSettings,
-    StrategySettings,
     TruncationSettings,
 )
-from agentic.config._reference import check_tool
-from agentic.config._strategies import check_strategy, read_strategy
+from agentic.config._reference import check_model, check_summary_model, check_tool, served_name
+from agentic.config._strategies import StrategySettings, check_strategy, read_strategy
 from agentic.errors import ConfigError
 
 __all__ = ["contradictions", "structure"]
