@@ -1,8 +1,4 @@
-"""One connection to a server, from its opening to its end, and the tools listed over it.
-
-A task of its own opens and closes the connection. A call is made by the task that needs its result;
-it fails as soon as the connection ends, whoever notices that first.
-"""
+"""One connection to a server, from its opening to its end, and the tools listed over it."""
 
 import asyncio
 import contextvars
@@ -25,13 +21,13 @@ from agentic.bridges.mcp._server import McpServer
 __all__ = ["McpConnection"]
 
 _log = logging.getLogger(__name__)
+# The SDK gives a process two seconds after its stdin is closed, two more after SIGTERM, and then
+# kills it (mcp 2.3.0).
 _SECONDS_TO_CLOSE = 10.0
-"""How long a close may take: the SDK gives a process two seconds after its stdin is closed, two
-more after SIGTERM, and then kills it."""
+# For a cancelled request to end: the server is told first.
 _SECONDS_TO_STOP = 2.0
-"""How long a cancelled request may take to end: the SDK tells the server of it."""
+# For the SDK to fail the open requests after a connection has ended: its error says why.
 _SECONDS_TO_FAIL = 0.5
-"""How long the SDK may take to fail the open requests after a connection has ended."""
 _MOST_PAGES = 1_000
 _T = TypeVar("_T")
 
@@ -65,6 +61,8 @@ class McpConnection:
             McpServerUnavailable: it did not start, refused, or did not answer in time.
         """
         connection, ready = cls(server), asyncio.Event()
+        # A task opens and closes it, and nobody else: a cancel scope of the SDK must be left by the
+        # task that entered it (https://github.com/modelcontextprotocol/python-sdk/issues/79).
         # In an empty context: the call that happens to open the connection is not the only user.
         owner = connection._owner = asyncio.create_task(
             connection._own(ready), name=f"mcp {server.name}", context=contextvars.Context()
@@ -78,6 +76,7 @@ class McpConnection:
             )
         finally:
             is_ready.cancel()
+            # Too late, or the caller was cancelled: a process may have been started nevertheless.
             if not ready.is_set():
                 await connection._abort()
         if ready.is_set():
@@ -102,6 +101,7 @@ class McpConnection:
             self._error = error
             _log.info("the MCP server %r: %s", self.server.name, describe(error))
         finally:
+            # Whatever ended it: calls that wait for an answer fail now, and the next one connects.
             self._ended.set()
 
     @property
@@ -159,6 +159,7 @@ class McpConnection:
         """
         if self._session is None or not self.is_open:
             raise ConnectionLost
+        # Beside the end of the connection: the call fails as soon as anybody notices that.
         asking = asyncio.create_task(send(self._session))
         ended = asyncio.create_task(self._ended.wait())
         try:

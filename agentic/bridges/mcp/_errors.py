@@ -7,12 +7,12 @@ from agentic.errors import AgenticError
 
 __all__ = ["ConnectionLost", "McpServerUnavailable", "describe", "is_disconnect"]
 
+# The code that the SDK gives requests that were open when the connection ended.
 _CONNECTION_CLOSED = -32000
-"""The code that the SDK gives requests that were open when the connection ended."""
+# What the SDK says if an HTTP server no longer knows the session, as after a restart:
+# https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
+# (2026-11).
 _TERMINATED = "Session terminated"
-"""What the SDK says if an HTTP server no longer knows the session, as after a restart:
-https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
-(2026-11)."""
 
 
 @attrs.define

@@ -56,6 +56,7 @@ def read_result(result: Mapping[str, Any]) -> ToolResult:
     content, structured = result.get("content") or [], result.get("structuredContent")
     parts = [part for block in content for part in _parts(block)]
     texts = [part for part in parts if isinstance(part, str)]
+    # Most servers repeat it as text, which the model need not read twice.
     if structured is not None and not _states(texts, structured):
         texts.append(_json(structured))
     output, failed = "\n".join(texts), result.get("isError") is True

@@ -1,8 +1,7 @@
 """The SDK's transports and sessions; the only module in which its versions 1.x and 2.x differ.
 
-Everything here is opened and closed by one task, because the SDK's cancel scopes require it. The
-methods of a session may be used by any task of the same event loop. What a session returns is the
-JSON of the wire, which is the same for both versions.
+Everything here is opened and closed by one task. The methods of a session may be used by any task
+of the same event loop. What a session returns is the JSON of the wire, the same for both versions.
 """
 
 import contextlib
@@ -22,9 +21,10 @@ Transport: TypeAlias = contextlib.AbstractAsyncContextManager[Any]
 """Yields the streams of a connection, to read and to write, as the SDK's clients do."""
 
 _sdk: Any = mcp
+# For a cancellation to be sent; less than the connection waits for the request to end.
 _SECONDS_TO_TELL = 1.0
-"""How long a cancellation may take to be sent to the server."""
 _SECONDS_TO_SUBSCRIBE = 2.0
+# A server that ends each subscription at once is asked again once a second, not in a busy loop.
 _SECONDS_BETWEEN_SUBSCRIPTIONS = 1.0
 
 
@@ -75,6 +75,7 @@ async def connect(
 ) -> AsyncIterator[McpSession]:
     """Open a session. Call `on_change` if the server's tools changed, `on_end` at its end."""
     watched = _WatchedTransport(transport, on_end)
+    # `Client` came with version 2.
     opened = _open_2(watched, on_change) if hasattr(_sdk, "Client") else _open_1(watched, on_change)
     async with opened as session:
         yield session
@@ -82,10 +83,10 @@ async def connect(
 
 @attrs.define(eq=False)
 class _WatchedTransport:
-    """A transport that says when the other side has closed the connection.
+    """A transport that says when the other side has closed the connection."""
 
-    The SDK only fails the requests that are open then, and notifies nothing else.
-    """
+    # The SDK only fails the requests that are open then:
+    # https://github.com/modelcontextprotocol/python-sdk/issues/332 (2026-11).
 
     _transport: Transport
     _on_end: Callable[[], None]
@@ -214,7 +215,8 @@ class _McpSession1:
         self, name: str, arguments: dict[str, Any], report: Report | None
     ) -> dict[str, Any]:
         # Version 1 does not tell the server of a cancellation, nor its caller the id of a request:
-        # it is the next number when the call begins.
+        # https://github.com/modelcontextprotocol/python-sdk/issues/2507 (2026-11). It is the next
+        # number when the call begins.
         request_id = self._session._request_id  # noqa: SLF001
         try:
             return _plain(await self._session.call_tool(name, arguments, progress_callback=report))

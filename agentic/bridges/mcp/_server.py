@@ -90,4 +90,5 @@ class McpServer:
         cls, name: str, url: str, *, headers: Mapping[str, str] | None = None, **options: Any
     ) -> Self:
         """Return a server at a URL, over streamable HTTP; `headers` are sent with every request."""
+        # The mapping itself, not a copy: a new token in it is sent by the next connection.
         return cls(name, lambda: http_transport(url, headers or {}), **options)

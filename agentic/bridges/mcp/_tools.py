@@ -80,6 +80,7 @@ class McpTools:
 
     async def close(self) -> None:
         """Close all connections, within seconds even if a server does not cooperate."""
+        # All of them first: what is closed last must not take new calls for ten seconds.
         for link in self._links:
             link.end()
         await asyncio.gather(*(link.close() for link in self._links))
@@ -102,7 +103,8 @@ class McpTools:
 
     async def execute(self, call: ToolCall, /) -> ToolResult:
         """Run one call. Whatever the server does, the result says so."""
-        # A server may have added the tool since the last listing, or was never listed.
+        # A server may have added the tool since the last listing, or was never listed. The Runner
+        # has checked the name against `list_tools`; other callers have not.
         if self._registry is None or call.name not in self._registry:
             try:
                 await self.list_tools()
@@ -114,6 +116,7 @@ class McpTools:
 def _registry(tools: "Iterable[_McpTool]") -> Registry:
     registry = Registry()
     for tool in tools:
+        # Not an error: a server may add a tool at any time, in the middle of a run.
         if tool.definition.name in registry:
             taken, server = tool.definition.name, tool.link.server.name
             _log.warning("%r of the MCP server %r is hidden by an earlier one", taken, server)
@@ -195,11 +198,13 @@ class _ServerLink:
         """Call a tool; what goes wrong is worded for the model."""
         server, seconds = self.server, self.server.call_timeout_seconds
         given, report = dict(arguments), _report()
+        # Apart from the call: only before it, it is certain that the tool has not run.
         try:
             connection = await self.connect()
         except McpServerUnavailable as problem:
             return _not_run(problem)
         try:
+            # Not the SDK's own timeout, which version 1 does not tell the server of.
             async with asyncio.timeout(seconds) as limit:
                 return read_result(
                     await connection.request(lambda each: each.call_tool(name, given, report))
