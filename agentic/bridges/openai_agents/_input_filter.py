@@ -81,6 +81,8 @@ class InputFilter:
             "instructions": given.instructions,
             "tools": _describe_tools(data.agent),
         }
+        # The framework names no conversation (2026-11):
+        # https://openai.github.io/openai-agents-python/ref/run_config/
         # A copy, which the list of the next request is compared with.
         conversation = self._follow(list(given.input))
         fitting = (await conversation.fit_request_async(request))["input"]
@@ -96,6 +98,7 @@ class InputFilter:
         """
         lists = [one.items for one in self._followed]
         at = find_continued(items, lists)
+        # Not the nearest one itself, which may go on with its own list.
         if at is None:
             near = find_nearest(items, lists)
             origin = None if near is None else self._followed[near].conversation

@@ -120,7 +120,8 @@ class StoreSession:
         """
         given = _checked(items)
         async with self._turns:
-            # Once begun, a batch is stored to its end: half of it would be a call without output.
+            # Once begun, a batch is stored to its end, also if the run is cancelled: half of it
+            # would be a call without its output, which the next request could not send.
             await finish(asyncio.ensure_future(self._add(given)))
 
     async def pop_item(self) -> Any | None:
@@ -174,6 +175,7 @@ class StoreSession:
         before = [item for unit in units for item in unit.items]
         start, unfinished = len(before), self._unfinished
         missing = items[_count_repeated(before, items) :]
+        # By the number of items and not by ids: a user's message has none, and may be said twice.
         if unfinished is not None and unfinished[1] == items:
             # Items may have been popped since then.
             start = min(start, unfinished[0])
@@ -238,6 +240,7 @@ def _units(history: list[Message]) -> list[_StoredItems]:
     units: list[_StoredItems] = []
     for found in split_rounds(history):
         own = [_own_items(message) for message in found.messages]
+        # Others are encoded together: the adapter sees to it that the ids of a round differ.
         if all(own):
             units += [
                 _StoredItems([m], items) for m, items in zip(found.messages, own, strict=True)

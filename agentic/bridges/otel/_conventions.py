@@ -25,9 +25,9 @@ __all__ = [
 _OPT_IN: Final = "OTEL_SEMCONV_STABILITY_OPT_IN"
 _LATEST: Final = "gen_ai_latest_experimental"
 _CONTENT: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+# `true` is the older spelling; the others are those of the package opentelemetry-util-genai
+# (2026-11). EVENT_ONLY asks for log events, which the bridge does not write.
 _WANTED: Final = {"true", "1", "span_only", "span_and_event"}
-"""`true` is the older spelling; the others are those of the package opentelemetry-util-genai
-(2026-11). EVENT_ONLY asks for log events, which the bridge does not write."""
 
 
 def _doubling(first: float, last: float, factor: float = 2) -> list[float]:
@@ -111,12 +111,10 @@ the telemetry is in, and need not be who runs the model: a server that speaks Ch
 
 
 def chosen_conventions() -> Conventions:
-    """Return the version that the environment asks for; by default, the present one.
-
-    The present conventions are in a repository of their own, in which the old default and its
-    transition are gone (https://github.com/open-telemetry/semantic-conventions-genai/pull/198). The
-    variable still chooses: a list without `gen_ai_latest_experimental` asks for version 1.36.
-    """
+    """Return the version that the environment asks for; by default, the present one."""
+    # The old default and its transition are gone from the conventions' own repository
+    # (https://github.com/open-telemetry/semantic-conventions-genai/pull/198). The variable still
+    # chooses: a list without `gen_ai_latest_experimental` asks for version 1.36.
     asked = [part.strip() for part in os.environ.get(_OPT_IN, "").split(",") if part.strip()]
     return V1_36 if asked and _LATEST not in asked else PRESENT
 

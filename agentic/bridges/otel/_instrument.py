@@ -66,7 +66,7 @@ def instrument(
         raise ConfigError(
             "target", target, "a Runner, a View, a Session or a Manager", "pass one of these"
         )
-    # The one signal that every kind of target sends.
+    # Two would count every token twice. It is the one signal that every kind of target sends.
     receivers = events.context_compaction_start.receivers_for(target)
     if any(isinstance(getattr(each, "__self__", None), Instrumentation) for each in receivers):
         raise ConfigError(
@@ -127,6 +127,7 @@ class Instrumentation:
         Runs and compactions that are under way are recorded to their end. A second time does
         nothing.
         """
+        # Spans that are open are ended by their events, so the receivers stay until none is.
         self._is_active = False
         target = self._target()
         if isinstance(target, Runner) and isinstance(target.executor, TracedExecutor):
@@ -140,6 +141,7 @@ class Instrumentation:
         self.uninstrument()
 
     def _connect(self, target: Target) -> None:
+        # A call runs in a task of its own, where no event is sent that could make its span current.
         if isinstance(target, Runner) and target.executor is not None:
             target.executor = TracedExecutor(target.executor)
         for signal, receiver in self._receivers.items():
@@ -156,6 +158,7 @@ class Instrumentation:
             signal.disconnect(receiver)
 
     def _on_agent_start(self, _: object, event: events.AgentStart) -> None:
+        # Ended in the middle of a run, an instrumentation records that one, and none that follows.
         if not self._is_active:
             return
         run = self._runs[event.run_id] = RunTrace(

@@ -44,11 +44,13 @@ class RunTrace:
 
     def begin(self) -> None:
         """Start the agent's span, current for the rest of the task that runs it."""
+        # The conventions' names: the operation, and what it is about if that is known.
         name = f"invoke_agent {self.agent_name}".rstrip()
         measured = {"gen_ai.operation.name": "invoke_agent", **self._agent_attributes}
         self._agent = self.telemetry.start(name, measured)
         self._agent.describe({**self._conversation, "agentic.run.id": self.run_id})
         # A Runner may have several runs at a time: the context says whose call an executor runs.
+        # Detached by `end`: both events are sent in the run's own task, which has one context.
         self._agent.attach(**{_RUN: self})
 
     @property
@@ -107,6 +109,7 @@ class RunTrace:
     def end_chat(self, event: events.ModelRequestEnd) -> None:
         """Record how a request ended, and end its span."""
         chat, self._chat = self._chat, None
+        # Only a run whose start was seen has a request: half a run would be a trace without a root.
         if chat is None:
             return
         chat.stop()
@@ -135,6 +138,7 @@ class RunTrace:
 
     def begin_tool(self, call: ToolCall, description: str) -> OpenSpan:
         """Start the span of a call that is about to run."""
+        # Here, and not at the event of its start: that is sent before any call of the turn runs.
         self._tool_calls += 1
         measured = {
             "gen_ai.operation.name": "execute_tool",
@@ -164,6 +168,7 @@ class RunTrace:
         tool.stop()
         if result is not None and result.error is not None:
             kind, text = result.error.kind, result.error.message
+        # An output may hold anything that the tool has read.
         if self.telemetry.content and result is not None:
             output = self.telemetry.content_of(result.text)
             tool.span.set_attribute("gen_ai.tool.call.result", output)
@@ -232,7 +237,8 @@ class TracedExecutor:
         try:
             result = await self.executor.execute(call)
         except asyncio.CancelledError:
-            # Whether for a timeout or for the end of the run, the event that follows says.
+            # Whether for a timeout or for the end of the run, the event that follows says: only the
+            # loop knows.
             tool.stop()
             raise
         except BaseException as raised:

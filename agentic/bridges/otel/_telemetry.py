@@ -64,6 +64,7 @@ class OpenSpan:
     _clock_ns: int = attrs.field(factory=time.perf_counter_ns, init=False)
     _stopped_ns: int | None = attrs.field(default=None, init=False)
     _token: Any = attrs.field(default=None, init=False)
+    # A call ends in its own task, and again with the event of its result, which comes later.
     ended: bool = attrs.field(default=False, init=False)
 
     def describe(self, attributes: Mapping[str, Any]) -> None:
@@ -100,7 +101,8 @@ class OpenSpan:
             self.span.set_status(trace.Status(trace.StatusCode.ERROR, message or None))
         stopped: int = self._stopped_ns  # type: ignore[assignment]  # set by `stop`
         self.span.end(self._began_ns + stopped - self._clock_ns)
-        # Elsewhere the token means nothing: a run whose loop was closed ends in another context.
+        # Elsewhere the token means nothing, and the API would log that it failed to detach: a run
+        # whose loop was closed ends in another context.
         if self._token is not None and context.get_value(_OPEN) is self:
             context.detach(self._token)
 
