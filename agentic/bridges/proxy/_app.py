@@ -36,6 +36,7 @@ __all__ = ["Proxy"]
 
 _log = logging.getLogger(__name__)
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+# Wherever a provider or a gateway has its key. Two clients with different ones share nothing.
 _CREDENTIALS = ("authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie")
 _CLIENT_GONE, _BAD_GATEWAY, _TIMEOUT, _TOO_LARGE = 499, 502, 504, 413
 _ENCODED = b"content-encoding"
@@ -91,7 +92,9 @@ class Proxy:
             self.max_bytes,
             None if self.store is None else StateFolder(Path(self.store)),
         )
-        self._new_conversation(openai_chat, None)  # mistakes in the options are reported now
+        # Mistakes in the options are reported now, and before conversations of the folder are read,
+        # which would all be passed over because of them.
+        self._new_conversation(openai_chat, None)
         self._pool.load({wire.NAME: wire for wire in (openai_chat, anthropic)})
         route = Route("/{path:path}", self._answer, methods=_METHODS)
         self._app = Starlette(routes=[route], lifespan=self._lifespan)
@@ -125,7 +128,8 @@ class Proxy:
             work = self._pass_on(request, read) if wire is None else self._fit(request, wire, read)
             return await unless_gone(request.receive, work, read)
         except ClientDisconnect:
-            return Response(status_code=_CLIENT_GONE)  # nobody reads it
+            # Nobody reads it. The number is what nginx logs for this; HTTP has none.
+            return Response(status_code=_CLIENT_GONE)
         except httpx.TimeoutException:
             told, status = f"{origin} did not answer in time", _TIMEOUT
         except httpx.ConnectError:
@@ -141,6 +145,7 @@ class Proxy:
 
     async def _pass_on(self, request: Request, read: asyncio.Event) -> Relay:
         """Send a request on as it comes; its body is not held."""
+        # Without a body the client may be watched at once: to look for its end receives from it.
         has_body = "content-length" in request.headers or "transfer-encoding" in request.headers
         if not has_body:
             read.set()
@@ -157,11 +162,13 @@ class Proxy:
             body = RequestBody.read(text, self._pool.texts(owner, wire))
             pooled = self._pool.take(owner, wire, body.data["messages"], len(raw))
             pooled.text = body.list_text("messages")
+        # A request that a newer API allows must not fail here. It costs the budget of that request.
         except (KeyError, TypeError, ValueError, RecursionError):
             _log.warning("a request for %s cannot be read: passed on unchanged", request.url.path)
             return Relay(await self._upstream.send(request, raw))
         try:
             return await self._ask(request, raw, body, pooled)
+        # Also for a client that left: a conversation that stays busy is never continued or evicted.
         except BaseException:
             self._pool.release(pooled)
             raise
@@ -179,6 +186,7 @@ class Proxy:
                 await relay.close()
                 raise
             if smaller is not None:
+                # Before the second request, so that the provider stops answering the first.
                 await relay.close()
                 relay = await self._send(request, raw, body, smaller)
                 relay.reader = _reader(pooled.wire, relay.upstream)
@@ -207,7 +215,8 @@ class Proxy:
     ) -> Relay:
         """Send a fitted request: the bytes as they came if nothing was changed."""
         encoding, accepted = b"accept-encoding", request.headers.get("accept-encoding", "")
-        # So that the reply can be read while it is passed on.
+        # So that the reply can be read while it is passed on: the standard library of Python 3.11
+        # has neither br nor zstd.
         extra = [(encoding, b"gzip" if "gzip" in accepted else b"identity")]
         if fitted is None or body.is_same(fitted):
             sent = await self._upstream.send(request, raw, [encoding], extra)
@@ -234,6 +243,7 @@ class Proxy:
             return raw
         if encoding.strip().lower() != "gzip":
             raise ValueError("an encoding that is not supported")
+        # With a limit: a kilobyte of gzip may hold a megabyte.
         inflate = zlib.decompressobj(16 + zlib.MAX_WBITS)
         try:
             plain = inflate.decompress(raw, self.max_body_bytes)
@@ -262,7 +272,7 @@ def _wire_of(request: Request) -> ModuleType | None:
 
 def _hash_credentials(request: Request) -> str:
     given = [[name, request.headers.getlist(name)] for name in _CREDENTIALS]
-    given.append(["query", request.url.query])
+    given.append(["query", request.url.query])  # some gateways take the key there
     return hashlib.sha256(json.dumps(given).encode()).hexdigest()
 
 

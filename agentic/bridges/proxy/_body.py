@@ -61,6 +61,7 @@ class RequestBody:
             while text[at : at + 1] != "}":
                 key, colon = _decode(text, at)
                 start = _open(text, _skip(text, colon), ":")
+                # Which of two values a provider takes is unknown.
                 if not isinstance(key, str) or key in data:
                     raise ValueError("a key is no text, or occurs twice")
                 if text[start : start + 1] == "[":

@@ -78,6 +78,7 @@ class StateFolder:
             "state": state,
         }
         path = path or self.path / f"{uuid.uuid4().hex}.json"
+        # Not forced to the disk: what a crash of the machine loses is made again.
         write_private(path, json.dumps(plain).encode(), fsync=False)
         return path
 

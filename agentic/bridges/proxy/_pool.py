@@ -99,11 +99,11 @@ class ProxyPool:
         """Return the conversation that a list of items continues, or a new one; `release` it.
 
         Items that equal those of an earlier request are replaced by them in the list, because the
-        conversation recognizes objects faster than values.
-
-        A conversation serves one request at a time. A request that continues a busy one begins a
-        new one, with its summary, so that neither is measured or cut by what the other sent.
+        conversation recognizes objects faster than values. A request that continues a busy
+        conversation begins a new one, with its summary.
         """
+        # One request at a time, so that neither is measured or cut by what the other sent. A lock
+        # would hold up an agent for as long as a reply takes.
         others = [one for one in self._pooled if one.owner == owner and one.wire is wire]
         hashes = _hash_items(items, others)
         idle = [one for one in others if not one.is_busy]

@@ -13,8 +13,8 @@ from agentic.providers.overflow import is_context_overflow
 
 __all__ = ["ReplyReader"]
 
+# From here on a reply is passed on unread: no model writes as much.
 _MAX_BYTES = 16 * 2**20
-"""The size from which a reply is not read: no model writes as much."""
 _EITHER_ZLIB_OR_GZIP = 32 + zlib.MAX_WBITS
 _NO_CONTENT = {"message_start", "ping"}
 """Anthropic's events before the first content."""
@@ -104,7 +104,8 @@ class ReplyReader:
             self.response = self._streamed.response()
             return
         self.response = json.loads(self._buffer)
-        # Some gateways answer 200 whatever happened.
+        # Some gateways answer 200 whatever happened. A reply may quote the words of an overflow, so
+        # there has to be an error as well.
         self.is_refused = bool(at(self.response, "error")) and is_context_overflow(self.response)
 
 

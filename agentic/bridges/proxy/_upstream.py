@@ -27,14 +27,15 @@ _HOP_BY_HOP = {
 }
 _OURS = {b"host", b"expect"}
 """Headers of a request that httpx and the server write themselves."""
+# Unlike the limit for silence, which is minutes: a model may think, but a host answers.
 _CONNECT_SECONDS = 15.0
 _ERROR = 400
+# How much of an answer is read before it is passed on; what says that a request is too large is
+# short.
 _HEAD_BYTES = 65_536
-"""How much of an answer is read before it is passed on; what says that a request is too large is
-short."""
+# How long a stream is held back that has only heartbeats. They are sent so that a connection that
+# is silent for half a minute or more is not closed on the way.
 _HELD_SECONDS = 10.0
-"""How long a stream is held back that has only heartbeats. They are sent so that a connection that
-is silent for half a minute or more is not closed on the way."""
 
 
 @attrs.define(eq=False)
@@ -88,6 +89,7 @@ class Upstream:
         built = httpx.Request(
             request.method, self.origin, headers=headers, content=content, extensions=extensions
         )
+        # Here, and not when the proxy is made: the client belongs to the event loop that serves.
         if self._client is None:
             limits = httpx.Limits(max_connections=None, max_keepalive_connections=32)
             self._client = httpx.AsyncClient(limits=limits)
@@ -182,6 +184,7 @@ class Relay:
         if self.reader is not None:
             self.reader.finish()
         self._settle()
+        # Only now: a body without this end tells the client that the answer was broken off.
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _send_piece(self, send: Send, piece: bytes) -> None:
@@ -214,6 +217,7 @@ async def unless_gone(
             raise ClientDisconnect
         return working.result()
     finally:
+        # Waited for, so that the provider's connection is closed before this request is over.
         working.cancel()
         watching.cancel()
         await asyncio.gather(working, watching, return_exceptions=True)
