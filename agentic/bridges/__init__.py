@@ -8,6 +8,7 @@ import importlib
 import types
 
 __all__ = [
+    "dbos",
     "dicts",
     "langchain",
     "litellm",
@@ -19,6 +20,7 @@ __all__ = [
 ]
 
 
+# Not imported above: each needs a framework of its own, of which few have more than one.
 def __getattr__(name: str) -> types.ModuleType:
     if name in __all__:
         return importlib.import_module(f"{__name__}.{name}")

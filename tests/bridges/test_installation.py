@@ -1,11 +1,14 @@
 """A framework that is missing or too old is named in one sentence, with what to install."""
 
 import os
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from agentic import bridges
 
 pytestmark = pytest.mark.slow
 
@@ -43,6 +46,7 @@ def _install(folder: Path, package: str, version: str) -> None:
 @pytest.mark.parametrize(
     ("bridge", "package", "oldest", "version"),
     [
+        ("dbos", "dbos", "3.4", "3.3.9"),
         ("langchain", "langchain", "1.2.10", "1.0.0"),
         ("langchain", "langchain", "1.2.10", "0.3.27"),
         ("litellm", "litellm", "1.83", "1.82.6"),
@@ -80,6 +84,7 @@ def test_the_oldest_version_and_later_are_accepted(tmp_path: Path, version: str)
 @pytest.mark.parametrize(
     ("use", "bridge", "package", "extra"),
     [
+        ("import agentic.bridges.dbos", "dbos", "dbos", "durable"),
         ("import agentic.bridges.langchain", "langchain", "langchain", "langchain"),
         (_USES["litellm"], "litellm", "litellm", "litellm"),
         ("import agentic.bridges.mcp", "mcp", "mcp", "mcp"),
@@ -98,3 +103,9 @@ def test_a_missing_framework_is_named(
     assert _last_line(tmp_path, "import attr, attrs, blinker", _HIDE, ours, use) == (
         f"ImportError: bridges.{bridge} needs {package}: pip install 'agentic-weave[{extra}]'"
     )
+
+
+def test_every_bridge_is_loaded_by_its_name() -> None:
+    """`import agentic.bridges` is enough, whichever one is used."""
+    found = {module.name for module in pkgutil.iter_modules(bridges.__path__)}
+    assert bridges.__all__ == sorted(name for name in found if not name.startswith("_"))
