@@ -14,6 +14,7 @@ def require(bridge: str, package: str, extra: str, oldest: str) -> None:
     Raises:
         ImportError: it is missing, or too old.
     """
+    # The metadata, because some frameworks have no `__version__`, and take seconds to import.
     try:
         found = metadata.version(package)
     except metadata.PackageNotFoundError as missing:
@@ -33,5 +34,7 @@ def _numbers(version: str) -> tuple[int, ...]:
     >>> _numbers("1.70.0rc1")
     (1, 70, 0)
     """
+    # Not `packaging`, which would be a dependency for a comparison of two numbers. A release
+    # candidate counts as its release.
     found = re.match(r"\d+(?:\.\d+)*", version)
     return tuple(map(int, found[0].split("."))) if found else ()

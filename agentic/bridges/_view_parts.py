@@ -19,9 +19,9 @@ from agentic.tools import ToolDefinition
 __all__ = ["ViewParts", "log_notes", "tools_as_one"]
 
 _DIGEST_TOKENS = 2_000
+# The size of a digest, as a share of the available tokens. A View shows a summary of up to 30 %
+# whole, of which the heading and the mark take 46 to 53 tokens.
 _DIGEST_SHARE, _HEADING_TOKENS = 0.24, 64
-"""The size of a digest, as a share of the available tokens. A View shows a summary of up to 30 %
-whole, of which the heading and the mark take 46 to 53 tokens."""
 _LOGGED = {
     "over_window": "the request is over the window",
     "summary_by_digest": "summary by digest",

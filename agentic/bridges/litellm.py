@@ -4,11 +4,9 @@ LiteLLM translates a chat completion to the API of each provider, and each reply
 is that of `providers.openai_chat`, whose payloads keep what LiteLLM adds to it:
 `reasoning_content`, `thinking_blocks` with their signatures, and `provider_specific_fields`.
 
-LiteLLM is imported by the first request, in a thread, because that takes seconds. Its import would
-fetch a price list from the network; here it uses the one in its package, unless
-LITELLM_LOCAL_MODEL_COST_MAP says otherwise. On an error LiteLLM prints advice on stdout, which is
-switched off (`litellm.suppress_debug_info`). Everything else is as LiteLLM does it: it reads `.env`
-and the variables of each provider.
+LiteLLM is imported by the first request. It uses the price list in its package, unless
+LITELLM_LOCAL_MODEL_COST_MAP says otherwise, and prints no advice on stdout. Everything else is as
+LiteLLM does it: it reads `.env` and the variables of each provider.
 """
 
 import asyncio
@@ -37,8 +35,8 @@ _NAME = "litellm"
 _OLDEST = "1.83"
 _OWN_FIELDS = "provider_specific_fields"
 _LOCAL_PRICES = "LITELLM_LOCAL_MODEL_COST_MAP"
+# A warning of Pydantic's about a class of LiteLLM's, which nobody who sees it can mend.
 _OF_MODELS = "Item '.*' on TypedDict class"
-"""A warning of Pydantic's about a class of LiteLLM's, which nobody who sees it can mend."""
 
 
 @attrs.frozen
@@ -98,6 +96,7 @@ class Decider:
         """
         if self._limits is not None:
             return self._limits
+        # The catalog first: each of its windows has a source, and no import takes seconds.
         known = lookup(self.model)
         return known if known.known else _limits_of_litellm(self.model) or known
 
@@ -133,6 +132,7 @@ class Decider:
                     )
 
     async def _call(self) -> "_Call":
+        # In a thread: the first import takes seconds (https://github.com/BerriAI/litellm/issues/2677).
         litellm = await asyncio.to_thread(_import)
         return _Call(litellm, self.router or litellm, self.model)
 
@@ -152,6 +152,7 @@ class Decider:
         try:
             yield
         except ContextOverflow as error:
+            # A provider behind LiteLLM may refuse without a number, which a compaction needs.
             limits = self.limits()
             window = error.window or (limits.context_window if limits.known else None)
             raise ContextOverflow(self.model, error.sent, window) from error.__cause__
@@ -215,6 +216,7 @@ class _Call:
         self._hidden = _hidden(response)
         self.body = _dumped(response)
         for choice in items_at(self.body, "choices"):
+            # Left out as a null by `_dumped`; a reply of the wire always has it.
             message = at(choice, "message")
             if isinstance(message, dict):
                 message.setdefault("content", None)
@@ -305,6 +307,8 @@ def _dumped(response: Any) -> Any:
 def _import() -> Any:
     """Return the module, imported without network access and without warnings."""
     if _NAME not in sys.modules:
+        # Otherwise the import fetches them from the network, and waits for it:
+        # https://github.com/BerriAI/litellm/issues/22159 (open, 2026-11).
         given = os.environ.get(_LOCAL_PRICES)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -315,6 +319,7 @@ def _import() -> Any:
                 if given is None:
                     del os.environ[_LOCAL_PRICES]
     litellm: Any = importlib.import_module(_NAME)
+    # On an error it would print advice on stdout, where a command has its result.
     litellm.suppress_debug_info = True
     # LiteLLM's models are built when they are first used, whenever that is. Not added twice: with
     # each change of the filters, Python forgets which warnings it has shown.
