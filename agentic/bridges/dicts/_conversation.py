@@ -223,6 +223,7 @@ class Conversation:
 
     def _beside(self, opened: Opened) -> tuple[str, tuple[ToolDefinition, ...]]:
         """Return the system prompt and the tools of a request, as a View measures them."""
+        # Compared as text: clients build their list of tools anew for each request.
         text = describe_tools(opened.tools)
         if text != self._tools[0]:
             self._tools = text, tools_as_one(text and json.loads(text))

@@ -80,6 +80,7 @@ class RequestForm:
                     "send all items yourself (store=False), or leave the history to the provider",
                 )
         items = request.get(self.items_key)
+        # OpenAI's Responses API and Google's SDK take a text for a single user item.
         if isinstance(items, str):
             items = [items]
         if not isinstance(items, Sequence):

@@ -128,7 +128,8 @@ class ContextBudget(AbstractCapability[_Deps]):
     ) -> ModelRequestContext:
         """Put the messages that fit into the request."""
         given = list(request_context.messages)
-        # A paused reply is continued: it stays the last message, after the request it began with.
+        # Here, and not in `prepare_model_request`, which runs for each attempt. A paused reply is
+        # continued: it stays the last message, after the request it began with.
         paused = [given.pop()] if isinstance(given[-1], ModelResponse) else []
         known = self._conversation(ctx)
         async with known.lock:  # a View decides about one request at a time
@@ -144,7 +145,7 @@ class ContextBudget(AbstractCapability[_Deps]):
         """After a context overflow, try once more with a strictly smaller request."""
         known, request = self._conversation(ctx), self._request
         refused = isinstance(error, ModelContextWindowExceededError) or is_context_overflow(error)
-        # One retry for each request.
+        # One retry for each request, as in every other bridge.
         if not refused or request is None or request.smaller is not None:
             raise error
         async with known.lock:
@@ -191,7 +192,8 @@ class ContextBudget(AbstractCapability[_Deps]):
     def _conversation(self, ctx: RunContext[_Deps]) -> _KnownConversation:
         name = ctx.conversation_id or ""
         known = self._conversations.pop(name, None) or _KnownConversation(self._parts.view(None))
-        self._conversations[name] = known  # the last one is the one used last
+        # By use: a dict keeps the order of insertion, so the first one was idle longest.
+        self._conversations[name] = known
         while len(self._conversations) > self.max_conversations:
             del self._conversations[next(iter(self._conversations))]
         return known
@@ -223,6 +225,7 @@ class ContextBudget(AbstractCapability[_Deps]):
         view: View | None = None
         # Whoever wrote the messages wrote their metadata: anything may be in it.
         with contextlib.suppress(ConfigError, TypeError, AttributeError):
+            # A forged one could make a View leave out the system prompt.
             if _keeps_prompts(state, known.history.messages):
                 view = self._parts.view(state)
         if view is None:  # what is wrong would quote the summary
@@ -247,7 +250,9 @@ class ContextBudget(AbstractCapability[_Deps]):
         known.latest = prepared
         log_notes(_log, prepared)
         compaction = prepared.compaction
-        # With `rewrite`, the summary is one of the messages, and has its state in its own metadata.
+        # In the metadata of the request, which is stored with it and never sent: so it survives the
+        # framework's serializer, and another process has nothing to be given. With `rewrite`, the
+        # summary is one of the messages, and has its state in its own metadata.
         if compaction is not None and compaction.changed and not self.rewrite:
             known.adopted = known.view.state()
             latest = ctx.messages[-1]

@@ -108,6 +108,7 @@ class History:
 
     def write(self, sent: list[Message]) -> list[ModelMessage]:
         """Return the framework's messages for a view of the messages."""
+        # The View returns the very list if nothing is cut, which is most requests.
         if sent is self.messages:
             return [unit.given for unit in self._units]
         before, self._written = self._written, {}
@@ -157,6 +158,7 @@ class History:
         else:
             self.reads += 1
             readings = read(given, f"p{self.reads}")
+            # A deserialized list has new objects at the same places.
             for old in filter(None, (moved, before)):
                 readings = _reuse(readings, old.readings)
         fields = tuple(vars(part).copy() for part in given.parts)

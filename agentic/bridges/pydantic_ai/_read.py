@@ -35,8 +35,8 @@ UPLOADED = "uploaded_file"
 _KINDS = {"denied": "not_allowed", "interrupted": "interrupted", "retried": "bad_arguments"}
 """The kind of a `ToolError`, by the outcome of a result. Any other outcome but success is a tool
 that raised."""
+# With the last trace of its loading, a capability's instructions and tools would be gone.
 _LOADS = (theirs.CapabilityLoadDeltaPart, theirs.LoadCapabilityReturnPart)
-"""With the last trace of its loading, a capability's instructions and tools would be gone."""
 _URL_TYPES = {"image": "image/*", "audio": "audio/*", "video": "video/*"}
 _INTERNAL = "__pydantic_ai__"
 _INPUT_MEASURED = "context_input_tokens"
@@ -118,11 +118,7 @@ def _groups(parts: Sequence[Any]) -> list[tuple[Role, tuple[int, ...]]]:
 
 
 def role_of(part: Any) -> Role | None:
-    """Return the role of the message that a part of a request becomes; None if it becomes none.
-
-    The framework's feedback on a reply is not a request of the user's: as the latest request it
-    would take the place of the task.
-    """
+    """Return the role of the message that a part of a request becomes; None if it becomes none."""
     if isinstance(part, theirs.ToolReturnPart):
         return "tool"
     if isinstance(part, theirs.UserPromptPart | theirs.SpeechPart):
@@ -130,6 +126,8 @@ def role_of(part: Any) -> Role | None:
     if isinstance(part, theirs.SystemPromptPart):
         # One for a single request is only sent with that request.
         return "system" if part.scope == "conversation" else None
+    # The framework's feedback on a reply is not a request of the user's: as the latest request it
+    # would take the place of the task.
     if isinstance(part, theirs.CompactionPart | theirs.RetryFeedbackPart):
         return "system"
     if part.part_kind == "retry-prompt":  # deprecated, and still in memory in old programs

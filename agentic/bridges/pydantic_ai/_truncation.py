@@ -54,6 +54,7 @@ class TruncateToolReturns(AbstractCapability[_Deps]):
         result: Any,
     ) -> Any:
         """Return the result, shortened if it is over the limits."""
+        # One of the framework's own tools, whose results it reads itself.
         if tool_def.tool_kind is not None:
             return result
         given = result.return_value if isinstance(result, ToolReturn) else result

@@ -93,6 +93,7 @@ def _request_parts(message: Message) -> Iterator[Any]:
 
 def _edited_reply(message: Message, original: Message, parts: list[Any]) -> Iterator[Any]:
     """Yield the parts of an edited reply: what its provider signed only holds as it was."""
+    # A signature of thinking covers its text: edited thinking is left out, not sent with it.
     wanted = [*message.tool_calls]
     says_same = message.content == original.content
     keeps = {
