@@ -17,8 +17,8 @@ from agentic.errors import AgenticError
 __all__ = ["LeaseLost", "WorkerLease"]
 
 _log = logging.getLogger(__name__)
+# Before it would expire: so two in a row may fail.
 _RENEWALS = 4
-"""How often a lease is renewed before it would expire."""
 
 
 @attrs.define
@@ -97,6 +97,8 @@ class WorkerLease:
 
     def start(self) -> None:
         """Take the lease, and go on renewing it."""
+        # From before the question on: the database counts from a later moment, so this side is the
+        # first to know that a lease is over.
         begun = time.monotonic()
         self.tables.register(self.worker, self.service, self.seconds)
         self._renewed = begun

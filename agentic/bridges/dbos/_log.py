@@ -42,6 +42,7 @@ class RunLog:
         """Read the session, without what an earlier attempt has appended."""
         loaded = list(await self.writer.read(lambda store: store.load()))
 
+        # A step, so that a replay finds the session as it was when the run began.
         async def count() -> int:
             self.is_repeated = False
             return len(loaded)
@@ -70,6 +71,7 @@ class RunLog:
 
         Until then the session only grows, so every attempt finds the same beginning.
         """
+        # A kill from here on loses it, and the replay makes it again: its summary is a step.
         self.view = [*messages, *([] if replaces is None else self.view[replaces:])]
         self.is_compacted = True
 

@@ -124,6 +124,7 @@ class RunAttempt:
 
     def deliver(self, control: Control) -> None:
         """Take a message from another process, in the thread of the loop."""
+        # The inbox is read again and again, and nothing is removed: the next attempt reads it, too.
         if control.id in self._seen:
             return
         self._seen.add(control.id)

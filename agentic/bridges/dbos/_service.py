@@ -186,6 +186,8 @@ class Service:
         self.sessions.open(session_id)  # checks the id
         # Sorted as submitted: the engine orders runs of the same second by their ids.
         run_id = f"{time.time_ns():x}-{os.urandom(4).hex()}"
+        # In this order: a kill between the two leaves a key without a run, and whoever submits
+        # again queues it under the same id. The other order could run it twice.
         if key:
             claim = json.dumps([self.name, session_id, key])
             run_id = await asyncio.to_thread(self._connected.tables.claim_key, claim, run_id)
@@ -196,7 +198,7 @@ class Service:
                 "workflow_id": run_id,
                 "queue_partition_key": session_id,
                 "app_version": VERSION,
-                "priority": 1,
+                "priority": 1,  # after a compaction, which has none: the queue takes that first
             },
             session_id,
             message,
@@ -213,6 +215,7 @@ class Service:
         """
         async with asyncio.timeout(timeout_seconds):
             while True:
+                # Asked again and again: any process may watch, and SQLite notifies nobody.
                 status = await self._status(run_id)
                 if (outcome := _outcome(status)) is not None:
                     return outcome
@@ -230,6 +233,7 @@ class Service:
         """
         tables = self._connected.tables
         while True:
+            # Before the events: the latest ones are stored before a run is over, so none is missed.
             status = await self._status(run_id)
             for number, body in await asyncio.to_thread(tables.events, run_id, after):
                 after = number
@@ -312,6 +316,7 @@ class Service:
         if not older_than_seconds >= 0:
             raise ConfigError("older_than_seconds", older_than_seconds, "a number of seconds >= 0")
         tables, client = self._connected.tables, self._connected.client
+        # Runs last: their number is what is returned.
         removed = 0
         for name in (COMPACTION, RUN):
             selected = self._selected(name)
@@ -332,6 +337,7 @@ class Service:
     def _connect(self) -> None:
         tables = Tables(self.database_url)
         tables.create()
+        # Not left to the engine's launch: whoever only submits needs its tables, too.
         DBOS.migrate(self.database_url)
         client = DBOSClient(
             system_database_url=self.database_url,

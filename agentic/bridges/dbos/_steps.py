@@ -16,8 +16,7 @@ __all__ = ["DbosSteps"]
 class DbosSteps:
     """The steps of one attempt at a run, for `agentic.durable.Durable`.
 
-    Use it inside a workflow of DBOS that has a serializer for JSON. Steps are numbered when they
-    are called, before anything is awaited, so calls that run side by side keep their numbers.
+    Use it inside a workflow of DBOS that has a serializer for JSON.
     """
 
     lease: WorkerLease | None = None
@@ -37,6 +36,7 @@ class DbosSteps:
         Raises:
             BaseException: this worker no longer owns the run.
         """
+        # Before the first await: calls that run side by side keep their numbers in a replay.
         reserved = DBOS.reserve_step()
         self.check()
         try:
@@ -63,7 +63,8 @@ class DbosSteps:
     def give_up(self, run_id: str) -> BaseException:
         """End this attempt, because another worker goes on with the run; return what to raise."""
         if self.over is None:
-            # The engine's own word for it: it then waits for the outcome of the new owner.
+            # The engine's own word for it: it then waits for the outcome of the new owner
+            # (https://docs.dbos.dev/explanations/concurrent-executions, 2026-11).
             self.over = error.DBOSWorkflowConflictIDError(run_id)
         return self.over
 
@@ -78,6 +79,7 @@ class DbosSteps:
                 await self.lease.hold()
         except LeaseLost as lost:
             raise self.give_up(DBOS.workflow_id or "") from lost
+        # The wait for the lease may have been long.
         self.check()
         value = await function(*args)
         self._has_worked = True

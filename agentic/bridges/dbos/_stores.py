@@ -166,6 +166,7 @@ class SessionWriter:
         async def apply(store: Any) -> None:
             view = [from_plain(plain) for plain in json.loads(await store.get(ref))]
             history = await store.load()
+            # A kill after the replacement repeats this step, which then finds the view in place.
             if len(history) >= replaces and history[: len(view)] != view:
                 await store.replace(view, replaces=replaces)
 
@@ -202,6 +203,8 @@ class SessionWriter:
     async def _claim(self) -> Lease:
         if self._lease is None or time.monotonic() > self._claimed + self.worker.seconds / 2:
             begun = time.monotonic()
+            # The lease of the session before that of the worker: whoever takes over later gets one
+            # that follows this one, and the store then refuses what is written under this one.
             self._lease = await self.stores.acquire(
                 self.session_id, self.worker.worker, self.worker.seconds
             )

@@ -113,7 +113,8 @@ def _sqlite_url(rest: str) -> str:
     path, url = found[1], f"sqlite:///{quote(found[1])}{found[2] or ''}"
     if sa.make_url(url).database == path:
         return url
-    # SQLAlchemy decodes a path since 2.1. Before, it opened another file for one with a `?`.
+    # SQLAlchemy decodes a path since 2.1. Before, it opened another file for one with a `?`:
+    # https://github.com/sqlalchemy/sqlalchemy/issues/11234 (2026-11).
     return "" if "?" in path else f"sqlite://{rest}"
 
 
@@ -189,6 +190,7 @@ class Tables:
             _workers.c.service == service, _workers.c.expires < self._now
         )
         taken = []
+        # One by one: of two workers that find the same one expired, the update of one has no row.
         for worker, epoch in self._read(expired):
             where = (
                 _workers.c.id == worker,
@@ -226,6 +228,7 @@ class Tables:
     def claim_key(self, key: str, run: str) -> str:
         """Assign a key to a run, unless it belongs to one; return the run that has it."""
         insert = "INSERT INTO agentic_keys (key, run) VALUES (:key, :run) ON CONFLICT DO NOTHING"
+        # A second claim waits for the first one's transaction, and then finds its run.
         with self._engine.begin() as connection:
             connection.execute(sa.text(insert), {"key": key, "run": run})
             query = sa.select(_keys.c.run).where(_keys.c.key == key)

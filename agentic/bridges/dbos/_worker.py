@@ -33,19 +33,19 @@ __all__ = ["COMPACTION", "RUN", "VERSION", "Json", "Place", "Worker", "applicati
 
 _log = logging.getLogger(__name__)
 
+# The version of what runs record. It is not the engine's hash of the code, with which an upgrade
+# would orphan the runs of the former version.
 VERSION = "agentic-1"
-"""The version of what runs record. It is not the engine's hash of the code, with which an upgrade
-would orphan the runs of the former version."""
 RUN = "agentic_run"
 COMPACTION = "agentic_compaction"
 _ALONE = "the only worker of its process and, with SQLite, of its database"
 _POLL_SECONDS = 0.1
 _RETRY_SECONDS = 0.5
+# How many stores a worker uses at once. To connect for each turn cost more than its steps.
 _CONNECTIONS = 4
-"""How many stores a worker uses at once."""
+# With those of the stores, of our tables and of the service, some 22 for a worker. PostgreSQL
+# allows 100 by default; with the engine's 20, four busy workers were refused some (2026-11-23).
 _ENGINE_CONNECTIONS = 10
-"""With those of the stores, of our tables and of the service, some 22 for a worker. PostgreSQL
-allows 100 by default; with the engine's 20, four busy workers were refused some (2026-11-23)."""
 
 
 class Json(Serializer):
@@ -191,10 +191,12 @@ class Worker:
             "name": application_name(place.queue),
             "system_database_url": place.url,
             "application_version": VERSION,
+            # The engine recovers the runs of its id when it starts, and this id is new: a lease
+            # says what is taken over (https://docs.dbos.dev/production/workflow-recovery, 2026-11).
             "executor_id": self.id,
             "serializer": Json(),
             "log_level": "ERROR",
-            "run_migrations": False,
+            "run_migrations": False,  # the service has made them
             "sys_db_pool_size": _ENGINE_CONNECTIONS,
             # A worker that is stopped in a transaction must not keep its locks for longer.
             "sys_db_idle_transaction_timeout_sec": place.lease_seconds,
@@ -204,6 +206,7 @@ class Worker:
         # for a month is taken over often.
         DBOS.workflow(name=RUN, max_recovery_attempts=None)(self._make_run())
         DBOS.workflow(name=COMPACTION, max_recovery_attempts=None)(self._make_compaction())
+        # The row first: whoever finds a run of an unknown worker queues it again.
         self._lease.start()
         DBOS.launch()
         DBOS.register_queue(
@@ -273,6 +276,7 @@ class Worker:
             _log.warning("run %s is tried again: %s", run_id, problem)
             steps.over = None
             lost = steps.give_up(run_id)
+            # A kill from here on leaves the run to whoever takes over this worker.
             await asyncio.sleep(_RETRY_SECONDS)
             await insist(self._resume, run_id)
             raise lost from problem
@@ -290,6 +294,8 @@ class Worker:
             log.steps.stop()
         try:
             outcome = await attempt.serve(runner, message, submitted)
+            # After the run, which every attempt must find as it began, and before the engine knows
+            # that it is over: so no run of the session comes between.
             if log.is_compacted:
                 await log.steps.run("leave compaction", self._leave_compaction, log)
             return outcome
@@ -334,6 +340,7 @@ class Worker:
 
         When the database stops between a claim and its answer, the engine never hears of it.
         """
+        # Long enough for the engine to begin what it has claimed, also on a busy machine.
         now, patience = time.monotonic(), 2 * self.place.lease_seconds
         idle = [run for run in self._pending(self.id) if not self._busy[run]]
         self._unknown = {run: self._unknown.get(run, now) for run in idle}
