@@ -62,11 +62,7 @@ def reporting(path: Path) -> Iterator[None]:
 
 
 def make_folders(folder: Path) -> list[Path]:
-    """Create a folder and its missing parents, accessible only to the owner; return the new ones.
-
-    Raises:
-        OSError: a path component is a file, or the place is read-only.
-    """
+    """Create a folder and its missing parents, for the owner only; return the new ones."""
     # Not mkdir(parents=True), which gives the parents the default permissions.
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     for each in reversed(missing):
@@ -139,11 +135,7 @@ class LockedFile(io.FileIO):
 
 
 def require_flock(store: str) -> None:
-    """Raise if the platform has no `flock`, because an unlocked file must not be written.
-
-    Raises:
-        ImportError: the platform has no `flock`.
-    """
+    """Raise ImportError if the platform has no `flock`: an unlocked file must not be written."""
     if fcntl is None:
         raise ImportError(
             f"{store} writes under fcntl.flock, which this platform does not have: use "

@@ -108,8 +108,7 @@ def encode_view(kind: Literal["replace", "restore"], messages: Iterable[Message]
     >>> encode_view("replace", [])
     b'{"v":1,"type":"replace","messages":[]}\n'
 
-    Raises:
-        ConfigError: an item is not a Message, or could not be read back.
+    Raises what `encode_message` raises.
     """
     return _encode({"type": kind, "messages": [_readable(message) for message in messages]})
 
@@ -137,21 +136,12 @@ def decode(line: bytes, session: str, offset: int = 0) -> Entry | None:
 
 
 def parse_line(line: bytes) -> Any:
-    """Return the JSON data in a line.
-
-    Raises:
-        RecursionError: it is nested too deeply, for which the json module has no error of its own.
-        ValueError: it is not JSON in UTF-8.
-    """
+    """Return the JSON data in a line, or raise ValueError, or RecursionError if it is too deep."""
     return json.loads(line.decode("utf-8", "surrogatepass"))
 
 
 def dump_line(plain: dict[str, Any]) -> bytes:
-    """Return JSON data as a line, without the newline.
-
-    Raises:
-        RecursionError, TypeError, ValueError: it is not JSON data.
-    """
+    """Return JSON data as a line, without the newline."""
     text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "surrogatepass")
 

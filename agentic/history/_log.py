@@ -33,7 +33,11 @@ __all__ = ["Log"]
 
 @attrs.define(eq=False)
 class Log:
-    """The writer's side of a file of lines."""
+    """The writer's side of a file of lines.
+
+    Each step but `close` raises HistoryConflict if another process is the writer, HistoryNotWritten
+    if the system refuses what it has to do, and ImportError if the platform has no `flock`.
+    """
 
     path: Path
     fsync: bool
@@ -53,13 +57,7 @@ class Log:
     """Where the lines begin that were not searched for keys."""
 
     def claim(self) -> int:
-        """Become the only writer, inspect the file, and return where its last line ends.
-
-        Raises:
-            HistoryConflict: another process is the writer.
-            HistoryNotWritten: the file cannot be created, opened or repaired.
-            ImportError: the platform has no `flock`.
-        """
+        """Become the only writer, inspect the file, and return where its last line ends."""
         with reporting(self.path):
             if self._file and not self._file.is_ours:  # in a forked child: the lock is the parent's
                 self.close()
@@ -74,13 +72,7 @@ class Log:
         return self._end
 
     def find_key(self, key: str) -> FileLine | None:
-        """Return the line that was appended with a key; the first call reads the whole file.
-
-        Raises:
-            HistoryConflict: another process is the writer.
-            HistoryNotWritten: the file cannot be created, opened, repaired or read.
-            ImportError: the platform has no `flock`.
-        """
+        """Return the line that was appended with a key; the first call reads the whole file."""
         end = self.claim()
         if self._searched == end and key not in self._keys:
             return None
@@ -93,13 +85,7 @@ class Log:
             return None if begin is None else next(read_forwards(file, begin))
 
     def append(self, line: bytes, key: str | None = None) -> int:
-        """Write a line, completely or not at all, and return where it ends.
-
-        Raises:
-            HistoryConflict: another process is the writer.
-            HistoryNotWritten: the disk is full, the file is read-only, or the device failed.
-            ImportError: the platform has no `flock`.
-        """
+        """Write a line, completely or not at all, and return where it ends."""
         self.claim()
         file = self._file
         assert file  # noqa: S101  claim() has opened it
@@ -129,10 +115,6 @@ class Log:
 
         The new file is synced to the disk before it replaces the old one, whatever `fsync` says:
         otherwise a power failure could lose both.
-
-        Raises:
-            HistoryConflict: another process is the writer.
-            HistoryNotWritten: the disk is full, the file is read-only, or the device failed.
         """
         self.claim()
         path = self.path.resolve()  # replace the file itself, not a link to it

@@ -28,13 +28,10 @@ REF = re.compile(r"out-[0-9a-f]{16}")
 
 
 def encode_output(given: object) -> bytes:
-    """Return an output as the bytes that are stored.
+    """Return an output as the bytes that are stored, or raise ConfigError if it is not a str.
 
     >>> encode_output("1 failed")
     b'1 failed'
-
-    Raises:
-        ConfigError: `given` is not a str.
     """
     if not isinstance(given, str):
         raise ConfigError("output", given, "a str", "decode bytes before they are kept")
@@ -42,11 +39,7 @@ def encode_output(given: object) -> bytes:
 
 
 def decode_output(content: bytes, ref: str) -> str:
-    """Return the text that was stored under a reference.
-
-    Raises:
-        ValueError: the content does not match the reference.
-    """
+    """Return the text that was stored under a reference, or raise ValueError if it is another."""
     if make_ref(content) != ref:
         raise ValueError("the content does not match the digest in its reference")
     return content.decode("utf-8", "surrogatepass")
@@ -78,13 +71,10 @@ def make_ref(content: bytes) -> str:
 
 
 def check_ref(given: object) -> str:
-    """Return a reference, or raise an error that shows an example.
+    """Return a reference, or raise ConfigError for anything else, such as a path.
 
     >>> check_ref("out-0123456789abcdef")
     'out-0123456789abcdef'
-
-    Raises:
-        ConfigError: `given` is anything else, such as a path.
     """
     if not isinstance(given, str) or not REF.fullmatch(given):
         raise ConfigError(
@@ -113,11 +103,7 @@ class Outputs:
         return Path(f"{self.path}.outputs")
 
     def put(self, content: bytes) -> str:
-        """Store an encoded output, unless it is already there, and return its reference.
-
-        Raises:
-            HistoryNotWritten: the output is not stored.
-        """
+        """Store an encoded output, unless it is already there, and return its reference."""
         ref = make_ref(content)
         path = self.folder / ref
         with reporting(path):

@@ -97,7 +97,7 @@ NEW = State(0, 0, 0, 0, 0)
 
 @attrs.frozen
 class SessionRows:
-    """The questions about one session.
+    """The questions about one session. They raise HistoryCorrupt at an entry that cannot be read.
 
     `text` is an entry in the form of a session file's line, without the newline. Because each row
     carries its state, each question reads only the rows of its answer.
@@ -129,16 +129,12 @@ class SessionRows:
         return (yield from self._find_state("AND seq = ?", state.standing - 1))
 
     def placed(self, state: State) -> Question[Placed]:
-        """Return the history in this state, each message with the number of its entry.
-
-        Raises:
-            HistoryCorrupt: one of its entries cannot be read.
-        """
+        """Return the history in this state, each message with the number of its entry."""
         condition = "AND seq BETWEEN ? AND ? ORDER BY seq"
         return (yield from self._read(condition, state.view, state.seq))
 
     def view(self, state: State) -> Question[list[Message]]:
-        """Return the history in this state, unrepaired. Raises what `placed` raises."""
+        """Return the history in this state, unrepaired."""
         placed = yield from self.placed(state)
         return [message for _, message in placed]
 
@@ -150,18 +146,13 @@ class SessionRows:
         return StoredView(view, state.seq + 1, self.locate(state.seq), session)
 
     def full(self) -> Question[list[Message]]:
-        """Return every message ever appended.
-
-        Raises:
-            HistoryCorrupt: one of them cannot be read.
-        """
+        """Return every message ever appended."""
         return (yield from self._read_appended(0))
 
     def restored(self, state: State) -> Question[tuple[list[Message], State]]:
         """Return the history without the latest replace in force, and the state before that.
 
         Raises:
-            HistoryCorrupt: an entry cannot be read.
             NothingToRestore: no replace is in force.
         """
         before = yield from self.before_replace(state)
@@ -176,7 +167,6 @@ class SessionRows:
 
         Raises:
             HistoryConflict: another replace was stored first.
-            HistoryCorrupt: an entry cannot be read.
         """
         # A session that was deleted and made again under the same id holds nothing that was loaded.
         is_same = known.session in {None, self.session}
@@ -187,7 +177,6 @@ class SessionRows:
         """Return what the latest replace in force removed and added.
 
         Raises:
-            HistoryCorrupt: an entry cannot be read.
             NothingToRestore: no replace is in force.
         """
         state = yield from self.state()
@@ -197,11 +186,7 @@ class SessionRows:
         return compare(view, [message for _, message in placed])
 
     def keyed(self, key: str) -> Question[tuple[int, Entry] | None]:
-        """Return the entry that was appended with a key, and its number; None if there is none.
-
-        Raises:
-            HistoryCorrupt: the entry cannot be read.
-        """
+        """Return the entry that was appended with a key, and its number; None if there is none."""
         found = yield Query(f"{_TEXTS} {_KEYED}", (self.session, self.session, hash_key(key)))
         for seq, text in found:
             entry = _decode(seq, text, self.name)
@@ -215,7 +200,6 @@ class SessionRows:
 
         Raises:
             HistoryConflict: the message with this key says something else.
-            HistoryCorrupt: the entry cannot be read.
         """
         found = yield from self.keyed(key)
         if found is None:
@@ -253,7 +237,6 @@ class SessionRows:
         """Change the entries that hold a message, and return the entry that records it.
 
         Raises:
-            HistoryCorrupt: an entry cannot be read.
             MessageNotFound: there is no such message.
         """
         found = yield Query(f"{_TEXTS} ORDER BY seq", (self.session,), is_long=True)
@@ -266,13 +249,12 @@ class SessionRows:
             if after is not before:
                 yield Query(update, (after, self.session, seq))
         gone: list[str] = []
+        remove = "DELETE FROM outputs WHERE session = ? AND ref = ?"
         # One output at a time: any of them may be as large as the database allows.
         for ref in (yield from self.refs()):
             content = yield from self.output(ref)
             if redacted.must_go(ref, content or b""):
-                yield Query(
-                    "DELETE FROM outputs WHERE session = ? AND ref = ?", (self.session, ref)
-                )
+                yield Query(remove, (self.session, ref))
                 gone.append(ref)
         title = yield from self.title()
         yield from self.set_title(request.hide_in_title(title))
@@ -344,9 +326,8 @@ class RowStore(BaseStore):
 
 def is_leased(name: str, owner: str) -> HistoryConflict:
     """Return the error for a session that another owner has leased."""
-    return HistoryConflict(
-        name, f"is leased by {owner!r}: wait until it is released or has expired"
-    )
+    problem = f"is leased by {owner!r}: wait until it is released or has expired"
+    return HistoryConflict(name, problem)
 
 
 def _decode_rows(rows: Iterable[tuple[int, bytes]], name: str) -> Placed:

@@ -1,7 +1,8 @@
 r"""A session file as its readers see it: its lines, and what the entries in them result in.
 
 A line ends at `\n` and nowhere else. Text after the last `\n` is not a line but an interrupted
-write, so readers skip it. Offsets are bytes from the start of the file.
+write, so readers skip it. Offsets are bytes from the start of the file. What reads the entries of a
+session raises HistoryCorrupt at one that cannot be read.
 
 A list of sessions needs only counts, and obtains them in one pass that decodes little: a message
 entry is recognized by the way this library begins one. An entry that begins otherwise, because an
@@ -131,49 +132,32 @@ def _read_at(file: BinaryIO, start: int, size: int) -> bytes:
 
 
 def read_view(file: BinaryIO, session: str) -> StoredView:
-    """Read backwards, up to the newest entry that holds a complete view.
-
-    Raises:
-        HistoryCorrupt: an entry on the way cannot be read.
-    """
+    """Read backwards, up to the newest entry that holds a complete view."""
     placed, end = read_placed(file, session)
     return StoredView([message for _, message in placed], end, end)
 
 
 def read_placed(file: BinaryIO, session: str) -> tuple[list[tuple[int, Message]], int]:
-    """Read what `read_view` reads, each message with the offset of its entry, and the end.
-
-    Raises:
-        HistoryCorrupt: an entry on the way cannot be read.
-    """
+    """Read what `read_view` reads, each message with the offset of its entry, and the end."""
     end = find_end(file)
-    newer: list[tuple[int, Message]] = []
+    newest_first: list[tuple[int, Message]] = []
     redacted = 0  # a caller that loaded before the latest redaction knows nothing older
     for line in read_backwards(file, end):
         entry = decode(line.text, session, line.offset)
         if line.text.startswith(REDACTION):
             redacted = redacted or line.offset
-        if entry is None:
-            continue
-        placed = [(max(redacted, line.offset), message) for message in entry.messages]
-        if entry.kind != "message":
-            return [*placed, *reversed(newer)], end
-        newer += placed
-    return newer[::-1], end
+        if entry:
+            place = max(redacted, line.offset)
+            newest_first += [(place, message) for message in reversed(entry.messages)]
+            if entry.kind != "message":
+                break
+    return newest_first[::-1], end
 
 
 def read_full(file: BinaryIO, session: str) -> list[Message]:
-    """Read every message ever appended, in order.
-
-    Raises:
-        HistoryCorrupt: an entry cannot be read.
-    """
-    return [
-        message
-        for entry in _entries(read_forwards(file), session)
-        if entry.kind == "message"
-        for message in entry.messages
-    ]
+    """Read every message ever appended, in order."""
+    entries = _read_entries(file, session)
+    return [entry.messages[0] for entry in entries if entry.kind == "message"]
 
 
 def read_keys(file: BinaryIO, _: str) -> frozenset[str]:
@@ -183,22 +167,14 @@ def read_keys(file: BinaryIO, _: str) -> frozenset[str]:
 
 
 def read_restored(file: BinaryIO, session: str) -> list[Message] | None:
-    """Read the history as if the latest replace in force never happened; None if there is none.
-
-    Raises:
-        HistoryCorrupt: an entry cannot be read.
-    """
+    """Read the history as if the latest replace in force never happened; None if there is none."""
     standing = _read_standing(file, session)
     position = _latest_replace(standing)
     return None if position is None else _fold(standing[:position] + standing[position + 1 :])
 
 
 def read_diff(file: BinaryIO, session: str) -> Diff | None:
-    """Read what the latest replace in force removed and added; None if there is none.
-
-    Raises:
-        HistoryCorrupt: an entry cannot be read.
-    """
+    """Read what the latest replace in force removed and added; None if there is none."""
     standing = _read_standing(file, session)
     position = _latest_replace(standing)
     if position is None:
@@ -209,7 +185,7 @@ def read_diff(file: BinaryIO, session: str) -> Diff | None:
 def _read_standing(file: BinaryIO, session: str) -> list[Entry]:
     """Read every message, and every replace that was not undone."""
     standing: list[Entry] = []
-    for entry in _entries(read_forwards(file), session):
+    for entry in _read_entries(file, session):
         if entry.kind != "restore":
             standing.append(entry)
         elif (position := _latest_replace(standing)) is not None:
@@ -217,7 +193,8 @@ def _read_standing(file: BinaryIO, session: str) -> list[Entry]:
     return standing
 
 
-def _entries(lines: Iterator[FileLine], session: str) -> Iterator[Entry]:
+def _read_entries(file: BinaryIO, session: str) -> Iterator[Entry]:
+    lines = read_forwards(file)
     return (entry for line in lines if (entry := decode(line.text, session, line.offset)))
 
 

@@ -1,5 +1,7 @@
 """What a store accepts and can return: messages, names, titles, paths and times.
 
+What checks an argument raises ConfigError, which says what is allowed.
+
 A time at either end of `datetime`'s range, which some time zones cannot represent, becomes the
 nearest that all can.
 """
@@ -42,11 +44,7 @@ _MIDDLE_YEAR = 5000
 
 
 def absolute(path: Any) -> Path:
-    """Return an absolute path, so that a later change of directory does not affect it.
-
-    Raises:
-        ConfigError: `path` is not a path.
-    """
+    """Return an absolute path, so that a later change of directory does not affect it."""
     if not isinstance(path, str | Path) or not str(path):
         raise ConfigError("path", path, "a str or a Path", "pass the path of the session")
     try:
@@ -65,9 +63,6 @@ def check_key(given: object) -> str | None:
 
     >>> check_key("run-7/turn-2/reply")
     'run-7/turn-2/reply'
-
-    Raises:
-        ConfigError: not a str, empty, or longer than 200 characters.
     """
     if given is not None and not (isinstance(given, str) and 0 < len(given) <= _KEY_CHARACTERS):
         allowed = f"a str of 1 to {_KEY_CHARACTERS} characters"
@@ -76,11 +71,7 @@ def check_key(given: object) -> str | None:
 
 
 def check_lease(store: Any, _: object, lease: object) -> None:
-    """Validate the lease of a store: None, or one of its session.
-
-    Raises:
-        ConfigError: it is one of another session, or no lease at all.
-    """
+    """Validate the lease of a store: None, or one of its session."""
     if lease is not None and getattr(lease, "session_id", None) != store.session_id:
         allowed = f"a Lease of session {store.session_id!r}"
         raise ConfigError("lease", lease, allowed, "acquire one for this session")
@@ -90,9 +81,6 @@ def check_lease_terms(owner: object, seconds: object) -> None:
     """Raise unless a lease has a valid owner and lasts for more than no time.
 
     >>> check_lease_terms("worker-1", 30)
-
-    Raises:
-        ConfigError: the owner is not a str of 1 to 200 characters, or the seconds are not > 0.
     """
     # PostgreSQL's type `text` cannot hold NUL.
     if not isinstance(owner, str) or not 0 < len(owner) <= _KEY_CHARACTERS or "\0" in owner:
@@ -107,9 +95,6 @@ def check_message(given: object) -> Message:
 
     >>> check_message(Message("user", "hello")).content
     'hello'
-
-    Raises:
-        ConfigError: `given` is not a `Message`.
     """
     if not isinstance(given, Message):
         raise ConfigError("message", given, "a Message", "build one, or call messages.from_plain()")
@@ -121,9 +106,6 @@ def check_messages(given: Iterable[object]) -> list[Message]:
 
     >>> check_messages(())
     []
-
-    Raises:
-        ConfigError: an item is not a `Message`.
     """
     if not isinstance(given, Iterable):
         raise ConfigError("messages", given, "a list of Messages", "pass [] for none")
@@ -135,10 +117,6 @@ def check_session_id(given: object) -> str:
 
     >>> check_session_id("monday-1.b")
     'monday-1.b'
-
-    Raises:
-        ConfigError: the id is empty, longer than 128 characters, contains characters other than
-            ASCII letters, digits and `._-`, or starts with a dot or a dash.
     """
     if not isinstance(given, str) or not is_session_id(given):
         raise ConfigError(
@@ -164,9 +142,6 @@ def check_title(given: object) -> str:
 
     >>> check_title("Why the build is red")
     'Why the build is red'
-
-    Raises:
-        ConfigError: not a str, more than one line, more than 200 characters, or lone surrogates.
     """
     if not isinstance(given, str) or not is_title(given):
         raise ConfigError(

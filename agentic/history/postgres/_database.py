@@ -133,7 +133,11 @@ class KeptConnections:
 
 @attrs.define(eq=False)
 class Link:
-    """The connection to one database. It must not be used by two tasks at once."""
+    """The connection to one database. It must not be used by two tasks at once.
+
+    To get it raises HistoryUnavailable if the tables are newer than this version of the library,
+    and psycopg.Error if the server does not respond, or not as expected.
+    """
 
     dsn: str = attrs.field(repr=False)
     name: str
@@ -148,12 +152,7 @@ class Link:
     """Whether the tables are known to exist."""
 
     async def to_read(self) -> Connection | None:
-        """Return the connection; None if nothing was ever written in the database.
-
-        Raises:
-            HistoryUnavailable: the tables are newer than this version of the library.
-            psycopg.Error: the server does not respond, or not as expected.
-        """
+        """Return the connection; None if nothing was ever written in the database."""
         connection = await self._connect()
         # Asked once for each connection: it costs a round trip, and tables do not go away.
         try:
@@ -164,12 +163,7 @@ class Link:
         return connection if self._ready else None
 
     async def to_write(self) -> Connection:
-        """Return the connection, after creating the tables if necessary.
-
-        Raises:
-            HistoryUnavailable: the tables are newer than this version of the library.
-            psycopg.Error: the server does not respond, or not as expected.
-        """
+        """Return the connection, after creating the tables if necessary."""
         connection = await self._connect()
         if not self._ready and not await _is_there(connection, self.name):
             await _make_tables(connection)
@@ -199,11 +193,7 @@ class Link:
 
 
 async def check_owner(connection: Connection, name: str) -> None:
-    """Raise if the tables belong to another role, because VACUUM would only skip them and warn.
-
-    Raises:
-        HistoryNotWritten: the tables belong to another role.
-    """
+    """Raise HistoryNotWritten if the tables are another role's: VACUUM would only skip them."""
     row = await (await connection.execute(_OWNED, [[*_TABLES]])).fetchone()
     if not row or not row[0]:
         problem = "only the owner of the tables in the schema agentic can remove former rows"
@@ -218,12 +208,7 @@ async def purge(connection: Connection) -> None:
 
 
 async def _is_there(connection: Connection, name: str) -> bool:
-    """Return whether the tables exist; older ones are migrated.
-
-    Raises:
-        HistoryUnavailable: they are newer than this version of the library.
-        psycopg.Error: a privilege is missing.
-    """
+    """Return whether the tables exist; older ones are migrated."""
     version = await _find_version(connection)
     if version > len(MIGRATIONS):
         raise HistoryUnavailable(
@@ -237,11 +222,7 @@ async def _is_there(connection: Connection, name: str) -> bool:
 
 
 async def _make_tables(connection: Connection) -> None:
-    """Apply every migration that was not applied yet, all or none.
-
-    Raises:
-        psycopg.Error: a privilege is missing.
-    """
+    """Apply every migration that was not applied yet, all or none."""
     # Without a limit, because an index of a large table takes long to build.
     async with without_limit(connection), connection.transaction():
         # Whoever waits sees the tables as they are afterwards: the isolation is READ COMMITTED.
@@ -280,7 +261,6 @@ async def lock_session(
 
     Raises:
         HistoryConflict: another connection holds it.
-        psycopg.Error: the connection is lost.
     """
     # Polled: pg_advisory_lock() would wait for as long as the other writer has the session open.
     key, deadline = _make_key(session_id), time.monotonic() + _GRACE_SECONDS
@@ -299,7 +279,6 @@ async def end_former(connection: Connection, session_id: str, name: str, process
 
     Raises:
         HistoryConflict: the process does not end.
-        psycopg.Error: the connection is lost.
     """
     key, deadline = _make_key(session_id), time.monotonic() + _END_SECONDS
     while await _end(connection, key, process):

@@ -91,7 +91,10 @@ _TABLE = re.compile(r"\b(?=(?:entries|outputs|sessions)\b)")
 
 @attrs.define(eq=False)
 class Fence:
-    """The lease under which one writer writes: its caller's, or one of its own."""
+    """The lease under which one writer writes: its caller's, or one of its own.
+
+    Each step raises HistoryConflict if the lease is lost, or somebody else writes the session.
+    """
 
     session_id: str
     name: str
@@ -108,11 +111,7 @@ class Fence:
         return self.fsync, self.session_id, self._lease.epoch if self._lease else 0
 
     async def claim(self, connection: Connection) -> None:
-        """Take the lease, after all that was sent under it before is done or has failed.
-
-        Raises:
-            HistoryConflict: the given lease is lost, or somebody else writes this session.
-        """
+        """Take the lease, after all that was sent under it before is done or has failed."""
         if self.given:
             # An entry that a lost connection had sent holds the row, so this waits for its end.
             wait = await connection.execute(_AWAIT, [self.session_id, self.given.epoch])
@@ -138,11 +137,7 @@ class Fence:
         return True
 
     async def check(self, connection: Connection) -> None:
-        """Hold the lease until the end of this transaction, which ends with it if it is idle.
-
-        Raises:
-            HistoryConflict: it is lost.
-        """
+        """Hold the lease until the end of this transaction, which ends with it if it is idle."""
         held = await connection.execute(_HOLD.encode(), self.values)
         if await held.fetchone() is None:
             raise self.lost()
@@ -282,11 +277,7 @@ class PostgresRows(SessionRows):
 async def acquire(
     connection: Connection, session_id: str, owner: str, seconds: float, name: str
 ) -> Lease:
-    """Take a lease with a new epoch.
-
-    Raises:
-        HistoryConflict: somebody else writes this session, with or without a lease.
-    """
+    """Take a lease with a new epoch, unless somebody else writes, with or without a lease."""
     async with connection.transaction():
         # Nor must a client that is stopped here keep others away for longer than its lease would.
         await connection.execute(_LIMIT, [f"{max(100, math.ceil(1000 * seconds))}ms"])
@@ -301,11 +292,7 @@ async def acquire(
 
 
 async def renew(connection: Connection, lease: Lease, seconds: float, name: str) -> Lease:
-    """Extend a lease that is in force.
-
-    Raises:
-        HistoryConflict: it has expired, or somebody else has it.
-    """
+    """Extend a lease, or raise HistoryConflict if it has expired, or somebody else has it."""
     found = await connection.execute(_RENEW, [seconds, lease.session_id, lease.epoch])
     row = await found.fetchone()
     if row is None:
@@ -320,11 +307,7 @@ async def release(connection: Connection, lease: Lease) -> None:
 
 
 async def refuse_leased(connection: Connection, session_id: str, name: str) -> None:
-    """Raise if a lease on the session is in force, because only its owner may write.
-
-    Raises:
-        HistoryConflict: there is one.
-    """
+    """Raise HistoryConflict if a lease on the session is in force: only its owner may write."""
     row = await (await connection.execute(_FIND, [session_id])).fetchone()
     if row is not None:
         raise is_leased(name, row[0])

@@ -142,13 +142,10 @@ _WORDS = {
 
 
 def check_dsn(given: object) -> str:
-    """Return a connection string, or raise an error with an example that does not show the string.
+    """Return a connection string, or raise ConfigError, which does not show it.
 
     >>> check_dsn("postgresql://localhost/agents")
     'postgresql://localhost/agents'
-
-    Raises:
-        ConfigError: not a str, or libpq cannot parse it.
     """
     shown: object = type(given).__name__
     if isinstance(given, str):

@@ -17,13 +17,14 @@ import attrs
 import psycopg
 from psycopg.rows import TupleRow
 
-from agentic._waiting import finish
+from agentic._validate import is_whole
+from agentic._waiting import LoopLock, finish
 from agentic.errors import HistoryError, HistoryUnavailable
 from agentic.history._entries import encode_message, encode_view
 from agentic.history._protocols import Lease, SessionInfo
 from agentic.history._redaction import RedactionRequest
 from agentic.history._replace import Knowledge, Known, StoredView
-from agentic.history._rows import NOWHERE, Question, RowStore, SessionRows
+from agentic.history._rows import Question, RowStore, SessionRows
 from agentic.history._sessions import (
     Exported,
     LeasedBase,
@@ -111,9 +112,7 @@ class PostgresStore(RowStore):
     _knowledge: Knowledge = attrs.field(factory=Knowledge, init=False, repr=False)
     _link: Link = attrs.field(init=False, repr=False)
     _writer: PostgresWriter = attrs.field(init=False, repr=False)
-    _turn: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False, repr=False)
-    _loop: asyncio.AbstractEventLoop | None = attrs.field(default=None, init=False, repr=False)
-    """The event loop that the lock belongs to."""
+    _turn: LoopLock = attrs.field(factory=LoopLock, init=False, repr=False)
     _entered: bool = attrs.field(default=False, init=False, repr=False)
     """Whether the store is used as a context manager, so that leaving it releases what it holds."""
 
@@ -149,13 +148,10 @@ class PostgresStore(RowStore):
         await self._do(partial(self._writer.append, message, line, key))
 
     async def _load(self) -> StoredView:
-        return await self._do(self._settle_and_load)
-
-    async def _settle_and_load(self) -> StoredView:
         # A doubt that cannot be settled now does not stop a reader, who sees what is stored.
         with contextlib.suppress(HistoryError):
-            await self._writer.settle()
-        return await self._read(SessionRows.load, StoredView([], 1, NOWHERE))
+            await self._do(self._writer.settle)
+        return await super()._load()
 
     async def _replace(self, view: list[Message], known: Known | None, replaces: int) -> None:
         line = encode_view("replace", view)
@@ -195,10 +191,6 @@ class PostgresStore(RowStore):
 
     async def _do(self, step: Callable[[], Awaitable[T]]) -> T:
         """Run a step after those that were begun before it."""
-        loop = asyncio.get_running_loop()
-        # A lock belongs to one loop, and a store may be used by several `asyncio.run` in turn.
-        if self._loop is not loop:
-            self._turn, self._loop = asyncio.Lock(), loop
         async with self._turn:
             try:
                 return await step()
@@ -245,7 +237,11 @@ class PostgresSessions(LeasedBase):
         For a worker that writes many sessions under leases, each for a moment, in one event loop:
         to connect takes longer than to write. A store that is written without a lease still has a
         connection of its own, which holds its lock. `aclose` closes what is kept.
+
+        Raises:
+            ConfigError: `connections` is not a whole number >= 1.
         """
+        is_whole(1, connections, "connections", "count the sessions written at the same time")
         return attrs.evolve(self, kept=KeptConnections(connections))
 
     async def aclose(self) -> None:

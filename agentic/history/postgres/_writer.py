@@ -39,10 +39,6 @@ class _Sent:
     line: bytes
     """The caller's data, without what a replace keeps, which depends on when it is done."""
 
-    def is_meant_by(self, kind: str, line: bytes) -> bool:
-        """Return whether a step repeats this one; a restore does, whatever its result."""
-        return self.kind == kind and (self.line == line or kind == "restore")
-
 
 @attrs.define(eq=False)
 class PostgresWriter:
@@ -200,9 +196,8 @@ class PostgresWriter:
             self._late, self._doubt = self._doubt if stored else None, None
 
     async def _append(self, entry: Entry, line: bytes) -> None:
-        is_late = self._late is not None and self._late.is_meant_by("message", line)
         # An entry that was in doubt has its key, too, and is no repetition.
-        if self._rows and entry.key and not is_late:
+        if self._rows and entry.key and not self._find_late("message", line):
             repeats = self._rows.repeats(entry.key, entry.messages[0], self.knowledge)
             if await self._rows.ask(repeats):
                 return
@@ -214,7 +209,7 @@ class PostgresWriter:
         self, messages: list[Message], line: bytes, known: Known | None, replaces: int
     ) -> None:
         text, here = line, self._here("replace", line)
-        is_stored = self._late is not None and self._late.is_meant_by("replace", line)
+        is_stored = self._find_late("replace", line) is not None
         if known is None:
             self.knowledge.check_seen(here, self.name)
         elif not is_stored and not self.knowledge.covers(here, known, replaces):
@@ -230,7 +225,7 @@ class PostgresWriter:
         return await self._rows.ask(self._rows.merged(self._state, messages, known, replaces))
 
     async def _restore(self) -> None:
-        if self._late and self._late.kind == "restore":
+        if self._find_late("restore", b""):
             before = self._here("restore", b"")
             self.knowledge.restore(before, await self._add(Entry("restore", ()), b""))
             return
@@ -276,9 +271,14 @@ class PostgresWriter:
 
     def _here(self, kind: str, line: bytes) -> tuple[int, int]:
         """Return where a step begins: before the same entry if it is already stored."""
-        if self._late and self._late.is_meant_by(kind, line):
-            return self._locate(self._late.seq - 1)
-        return self._locate(self._state.seq)
+        late = self._find_late(kind, line)
+        return self._locate(late.seq - 1 if late else self._state.seq)
+
+    def _find_late(self, kind: str, line: bytes) -> _Sent | None:
+        """Return the late entry if a step repeats it; a restore does, whatever its result."""
+        late = self._late
+        is_same = late and late.kind == kind and (late.line == line or kind == "restore")
+        return late if is_same else None
 
     async def _add(
         self, entry: Entry, line: bytes, undone: State | None = None, *, text: bytes | None = None
@@ -287,8 +287,8 @@ class PostgresWriter:
 
         `text` is what is stored, if that is more than the caller's data.
         """
-        late, self._late = self._late, None
-        if late and late.is_meant_by(entry.kind, line):
+        late, self._late = self._find_late(entry.kind, line), None
+        if late:
             return self._locate(late.seq)
         # The state is set only when the server has confirmed the entry.
         state = self._state.follow(entry, undone)

@@ -217,11 +217,9 @@ def writing(path: Path) -> Iterator[None]:
 
 def not_written(problem: sqlite3.Error, path: Path) -> HistoryCorrupt | HistoryNotWritten:
     """Return SQLite's error as an error that says what to do."""
-    code = _code(problem)
     if _is_damage(problem):
         return HistoryCorrupt(str(path), 0, str(problem))
-    what = f"{problem} ({_REMEDIES.get(code, 'the database refused')})"
-    return HistoryNotWritten(str(path), what)
+    return HistoryNotWritten(str(path), _explain(problem))
 
 
 @contextlib.contextmanager
@@ -230,11 +228,13 @@ def reading(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as problem:
-        code = _code(problem)
         if _is_damage(problem):
             raise HistoryCorrupt(str(path), 0, str(problem)) from problem
-        remedy = _REMEDIES.get(code, "the database refused")
-        raise OSError(f"{path} cannot be read: {problem} ({remedy})") from problem
+        raise OSError(f"{path} cannot be read: {_explain(problem)}") from problem
+
+
+def _explain(problem: sqlite3.Error) -> str:
+    return f"{problem} ({_REMEDIES.get(_code(problem), 'the database refused')})"
 
 
 def _is_damage(problem: sqlite3.Error) -> bool:
@@ -272,12 +272,10 @@ def _connect_unwritable(path: Path) -> sqlite3.Connection:
 
 def _open_reader(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection | None:
     with _closing_on_error(connection):
-        if version := _version(connection, path):
-            if version < len(MIGRATIONS):  # the questions name columns that older tables lack
-                _migrate(connection, path)
-            return connection
-    connection.close()
-    return None
+        version = _version(connection, path)
+        if 0 < version < len(MIGRATIONS):  # the questions name columns that older tables lack
+            _migrate(connection, path)
+    return _unless_empty(connection, version)
 
 
 def _open_unwritable(path: Path) -> sqlite3.Connection | None:
@@ -285,9 +283,12 @@ def _open_unwritable(path: Path) -> sqlite3.Connection | None:
     with _closing_on_error(connection):
         version = _version(connection, path)
         if version == 1:  # it cannot be migrated, but a view of it can have the columns
-            connection.execute(
-                "CREATE TEMP VIEW entries AS SELECT *, NULL AS key FROM main.entries"
-            )
+            view = "CREATE TEMP VIEW entries AS SELECT *, NULL AS key FROM main.entries"
+            connection.execute(view)
+    return _unless_empty(connection, version)
+
+
+def _unless_empty(connection: sqlite3.Connection, version: int) -> sqlite3.Connection | None:
     if version:
         return connection
     connection.close()
@@ -307,7 +308,7 @@ def _make(path: Path, *, fsync: bool) -> None:
     """Create a complete database under another name, then rename it."""
     missing = make_folders(path.parent)
     # Staged empty, so that the database is private from its first byte.
-    lock = _open(path, _MAKING, str(path), wait=True)
+    lock = _open_lock(path, _MAKING, str(path), wait=True)
     with _unlocking(lock), staged(path, b"", fsync=False) as written:
         if path.exists():  # another, for which this one has waited, has made it
             return
@@ -392,7 +393,7 @@ def lock_session(database: Path, session_id: str, name: str) -> LockedFile:
         ImportError: the platform has no `flock`.
     """
     require_flock("SqliteStore")
-    return _open(database, session_id, name, wait=False)
+    return _open_lock(database, session_id, name, wait=False)
 
 
 @contextlib.contextmanager
@@ -421,19 +422,15 @@ def unlock(lock: LockedFile) -> None:
         path.parent.rmdir()
 
 
-def _open(database: Path, lock: str, name: str, *, wait: bool) -> LockedFile:
+def _open_lock(database: Path, lock: str, name: str, *, wait: bool) -> LockedFile:
     folder = Path(f"{database}.locks")
     with reporting(database):
         while True:
             with contextlib.suppress(FileNotFoundError):  # the last one took the folder away
-                _make_folder(folder)
+                try:
+                    make_folders(folder)
+                except FileExistsError:
+                    # taken away just now, or even made again: then no file stands in the way
+                    if not stat.S_ISDIR(folder.lstat().st_mode):
+                        raise
                 return open_locked(folder / lock, name, wait=wait)
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        make_folders(folder)
-    except FileExistsError:
-        # taken away just now, or even made again: then it is no file that stands in the way
-        if not stat.S_ISDIR(folder.lstat().st_mode):
-            raise

@@ -90,11 +90,7 @@ class SqliteRows(SessionRows):
 def acquire(
     connection: sqlite3.Connection, session_id: str, owner: str, seconds: float, name: str
 ) -> Lease:
-    """Take a lease with a new epoch. Requires a transaction.
-
-    Raises:
-        HistoryConflict: another owner's lease is in force.
-    """
+    """Take a lease with a new epoch, unless another owner's is in force. Requires a transaction."""
     # Its own lease does not stop an owner: a worker that was killed and restarted goes on at once.
     refuse_leased(connection, session_id, name, owner)
     connection.execute("DELETE FROM leases WHERE session = ?", (session_id,))
@@ -107,11 +103,7 @@ def acquire(
 
 
 def renew(connection: sqlite3.Connection, lease: Lease, seconds: float, name: str) -> Lease:
-    """Extend a lease that is in force. Requires a transaction.
-
-    Raises:
-        HistoryConflict: it has expired, or somebody else has it.
-    """
+    """Extend a lease, or raise what `check` raises. Requires a transaction."""
     check(connection, lease, name)
     expires_at = time.time() + seconds
     extend = "UPDATE leases SET expires_at = ? WHERE epoch = ?"
@@ -126,11 +118,7 @@ def release(connection: sqlite3.Connection, lease: Lease) -> None:
 
 
 def check(connection: sqlite3.Connection, lease: Lease, name: str) -> None:
-    """Raise if a lease is not in force.
-
-    Raises:
-        HistoryConflict: it has expired, or somebody else has it.
-    """
+    """Raise HistoryConflict if a lease has expired, or somebody else has it."""
     values = (lease.session_id, lease.epoch, time.time())
     if connection.execute(_HELD, values).fetchone() is None:
         raise HistoryConflict(name, lease.describe_loss())
@@ -139,11 +127,7 @@ def check(connection: sqlite3.Connection, lease: Lease, name: str) -> None:
 def refuse_leased(
     connection: sqlite3.Connection, session_id: str, name: str, owner: str | None = None
 ) -> None:
-    """Raise if a lease on the session is in force, unless it is this owner's.
-
-    Raises:
-        HistoryConflict: there is one.
-    """
+    """Raise HistoryConflict if a lease on the session is in force, unless it is this owner's."""
     row = connection.execute(_FIND, (session_id, time.time())).fetchone()
     if row is not None and row[0] != owner:
         raise is_leased(name, row[0])

@@ -5,7 +5,7 @@ import asyncio
 import psycopg
 import pytest
 
-from agentic.errors import HistoryConflict
+from agentic.errors import ConfigError, HistoryConflict
 from agentic.history.postgres import PostgresSessions
 from agentic.messages import Message
 
@@ -85,3 +85,9 @@ def test_connection_that_ended_is_replaced(dsn: str) -> None:
         return length
 
     assert asyncio.run(write()) == 1
+
+
+def test_number_to_keep_is_checked() -> None:
+    """Before any connection is made."""
+    with pytest.raises(ConfigError, match="connections must be"):
+        PostgresSessions("postgresql://localhost/agents").keeping(-1)
