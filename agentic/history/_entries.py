@@ -231,7 +231,8 @@ def _read(plain: Any) -> Entry | None:
 
 def _read_known(plain: dict[str, Any]) -> Entry:
     kind, version = plain.get("type"), plain.get("v")
-    if version != _VERSION or kind not in _KINDS:
+    # The type, too, as where a file is recognized as a session: true and 1.0 equal 1.
+    if type(version) is not int or version != _VERSION or kind not in _KINDS:
         raise _UnknownError(f"an entry of type {kind!r} in version {version!r} of the format")
     needed = plain.get("must_understand", [])
     # str(), because an item may be anything, and what is unhashable cannot be looked up.

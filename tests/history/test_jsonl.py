@@ -269,6 +269,10 @@ def test_store_serves_successive_event_loops(path: Path) -> None:
         (b'{"v":1,"type":"replace"}', "without messages"),
         (b'{"v":1,"type":"bookmark"}', "type 'bookmark' in version 1"),
         (b'{"v":2,"type":"message"}', "in version 2"),
+        (
+            b'{"v":true,"type":"message","message":{"v":1,"role":"user"}}',
+            "not an entry of a session",
+        ),
         (b'{"v":1,"type":"message","message":{"v":9,"role":"user"}}', "a newer version"),
         (b'{"v":1,"type":"message","message":{"role":"pope"}}', "one of system, user"),
         (b"\xff\xfe", "can't decode"),
