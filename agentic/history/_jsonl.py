@@ -1,7 +1,8 @@
 """A conversation in one append-only file of JSON lines, and its redaction.
 
-Writing is synchronous; with `fsync`, a single worker thread writes. Either way the steps of one
-store never overlap, and a cancellation finds an entry completely stored or not begun.
+Writing is synchronous. With `fsync`, and for a restore or a redaction, which read the whole file, a
+single worker thread writes. Either way the steps of one store never overlap, and a cancellation
+finds an entry completely stored or not begun.
 
 A redaction also covers what is next to the file: outputs, title, torn lines. The lines are
 rewritten last. So a redaction that was killed is not yet recorded, and can be repeated: it finds
@@ -126,7 +127,7 @@ class JsonlStore(BaseStore):
         await self._do(self._replace_view, view, encode_view("replace", view), known, replaces)
 
     async def _restore(self) -> None:
-        await self._do(self._restore_view)
+        await self._worker.run(self._restore_view)
 
     async def _diff(self) -> Diff | None:
         return await self._look(read_diff, None)
@@ -140,7 +141,7 @@ class JsonlStore(BaseStore):
         return await asyncio.to_thread(Outputs(self.path, self.fsync).get, ref)
 
     async def _redact(self, request: RedactionRequest) -> None:
-        await self._do(self._redact_file, request)
+        await self._worker.run(partial(self._redact_file, request))
 
     def _append_line(self, message: Message, line: bytes, key: str | None) -> None:
         if key is not None and self._is_repeated(message, key):
@@ -221,10 +222,11 @@ class JsonlStore(BaseStore):
 
     async def _do(self, step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a step that writes: synchronously, or in a thread if it waits for the disk."""
-        # Without fsync a write takes microseconds, less than handing it to a thread.
-        if not self.fsync:
-            return step(*args, **kwargs)
-        return await self._worker.run(partial(step, *args, **kwargs))
+        # Without fsync a write takes microseconds, less than handing it to a thread. Behind a step
+        # that is under way there it would come out of turn.
+        if self.fsync or not self._worker.is_idle:
+            return await self._worker.run(partial(step, *args, **kwargs))
+        return step(*args, **kwargs)
 
 
 def _join(lines: list[bytes], size: int) -> bytes:

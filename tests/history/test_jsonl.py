@@ -210,6 +210,25 @@ def test_a_cancelled_append_is_whole(path: Path, *, fsync: bool) -> None:
     assert not list(path.parent.glob("*.torn-*"))
 
 
+@pytest.mark.parametrize("step", ["redact", "restore"])
+def test_rewriting_a_file_does_not_block_loop(path: Path, step: str) -> None:
+    """What reads a whole file, and may wait for the disk, is done in a thread, and in its turn."""
+    arguments = [0, "[gone]"] if step == "redact" else []
+
+    async def write() -> list[str]:
+        async with JsonlStore(path) as store:
+            await store.append(HELLO)
+            await store.replace([THERE])
+            work = asyncio.ensure_future(getattr(store, step)(*arguments))
+            await asyncio.sleep(0)
+            assert not work.done()
+            await store.append(THERE)
+            assert work.done()
+            return [json.loads(line)["type"] for line in path.read_text().splitlines()]
+
+    assert asyncio.run(write()) == ["message", "replace", step, "message"]
+
+
 def test_cancellation_passes_after_durable_entry(path: Path) -> None:
     """With fsync, what the thread has begun is finished before CancelledError goes on."""
     large = Message("user", "x" * 30_000_000)
