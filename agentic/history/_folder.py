@@ -20,7 +20,6 @@ from agentic.history._disk import (
     open_locked,
     reporting,
     require_flock,
-    staged,
     sync_folders,
     write_private,
 )
@@ -207,7 +206,10 @@ class JsonlSessions(BaseSessions):
                 if other.name.startswith(path.name) and _BELONGS.fullmatch(
                     other.name, len(path.name)
                 ):
-                    _remove(other)
+                    if other.is_dir() and not other.is_symlink():
+                        shutil.rmtree(other)
+                    else:
+                        other.unlink()
             path.unlink()  # last, so that a delete that was killed can be repeated
             if self.fsync:
                 sync_folders([self.folder])
@@ -230,8 +232,6 @@ class JsonlSessions(BaseSessions):
                     self._clear(path)
                     path.unlink()
                     raise
-            if self.fsync:
-                sync_folders([self.folder])
 
     def _fill(self, path: Path, found: Exported) -> None:
         # Outputs and title first, and the entries last: only they make it a session.
@@ -241,16 +241,8 @@ class JsonlSessions(BaseSessions):
             outputs.put(output)
         self._set_title(path, found.title)
         content = b"".join(entry.text + b"\n" for entry in found.entries)
-        with staged(path, content, fsync=self.fsync) as written:
-            written.replace(path)  # last: only this makes it a session
+        write_private(path, content, fsync=self.fsync)
 
     def _clear(self, path: Path) -> None:
         self._set_title(path, "")
         shutil.rmtree(Outputs(path, self.fsync).folder, ignore_errors=True)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink()

@@ -144,20 +144,14 @@ class JsonlStore(BaseStore):
         await self._worker.run(partial(self._redact_file, request))
 
     def _append_line(self, message: Message, line: bytes, key: str | None) -> None:
-        if key is not None and self._is_repeated(message, key):
+        found = None if key is None else self._log.find_key(key)
+        if found and (entry := decode(found.text, self._name, found.offset)):
+            entry.check_repeated(message, self._name)
+            self._knowledge.repeat(found.offset)
             return
         end = self._write(line, key)
         begin = end - len(line)
         self._knowledge.append(begin, begin, end)
-
-    def _is_repeated(self, message: Message, key: str) -> bool:
-        found = self._log.find_key(key)
-        entry = decode(found.text, self._name, found.offset) if found else None
-        if found is None or entry is None:
-            return False
-        entry.check_repeated(message, self._name)
-        self._knowledge.repeat(found.offset)
-        return True
 
     def _replace_view(
         self, view: list[Message], line: bytes, known: Known | None, replaces: int

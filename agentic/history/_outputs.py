@@ -107,7 +107,10 @@ class Outputs:
         ref = make_ref(content)
         path = self.folder / ref
         with reporting(path):
-            self._make_folder()
+            if not self.folder.is_dir():
+                make_folders(self.folder)
+                if self.fsync:
+                    sync_folders([self.folder.parent])
             # The name is a digest of the content, so the same output is written once. The content
             # is compared as well, because somebody may have changed the file.
             if not path.is_file() or path.read_bytes() != content:
@@ -127,9 +130,3 @@ class Outputs:
             return []
         # A killed writer may have left half an output here, under another name.
         return sorted(path.name for path in self.folder.iterdir() if REF.fullmatch(path.name))
-
-    def _make_folder(self) -> None:
-        if not self.folder.is_dir():
-            make_folders(self.folder)
-            if self.fsync:
-                sync_folders([self.folder.parent])

@@ -33,7 +33,6 @@ __all__ = [
     "Busy",
     "begin",
     "checkpoint",
-    "connect_reader",
     "connect_writer",
     "lock_session",
     "locked_session",
@@ -139,24 +138,28 @@ def connect_writer(path: Path, *, fsync: bool) -> sqlite3.Connection:
     return connection
 
 
-def connect_reader(path: Path) -> sqlite3.Connection | None:
-    """Open a database for reading; return None if nothing was ever written there.
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection | None]:
+    """Open a database for reading, and close it; None if nothing was ever written there.
 
-    It needs no write permission, unless the latest commits are still in a WAL.
+    It needs no write permission, unless the latest commits are still in a WAL. SQLite's errors
+    become errors that say what to do.
 
     Raises:
-        HistoryCorrupt: the file is something else, or of a newer version.
-        OSError: the file exists but cannot be opened.
+        HistoryCorrupt: the file is something else, or of a newer version, or damaged.
+        OSError: the file exists but cannot be read.
     """
-    if not path.exists():
-        return None
-    with reading(path):
-        try:
-            return _open_reader(_connect(path), path)
-        except sqlite3.OperationalError as problem:
-            if _code(problem) not in _UNWRITABLE:
-                raise
-        return _open_unwritable(path)
+    try:
+        connection = _connect_reader(path) if path.exists() else None
+        if connection is None:
+            yield None
+            return
+        with contextlib.closing(connection):
+            yield connection
+    except sqlite3.Error as problem:
+        if _is_damage(problem):
+            raise HistoryCorrupt(str(path), 0, str(problem)) from problem
+        raise OSError(f"{path} cannot be read: {_explain(problem)}") from problem
 
 
 def checkpoint(path: Path, last: Literal["FULL", "TRUNCATE"] = "FULL") -> None:
@@ -222,17 +225,6 @@ def not_written(problem: sqlite3.Error, path: Path) -> HistoryCorrupt | HistoryN
     return HistoryNotWritten(str(path), _explain(problem))
 
 
-@contextlib.contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """Do the same for steps that only read."""
-    try:
-        yield
-    except sqlite3.Error as problem:
-        if _is_damage(problem):
-            raise HistoryCorrupt(str(path), 0, str(problem)) from problem
-        raise OSError(f"{path} cannot be read: {_explain(problem)}") from problem
-
-
 def _explain(problem: sqlite3.Error) -> str:
     return f"{problem} ({_REMEDIES.get(_code(problem), 'the database refused')})"
 
@@ -268,6 +260,15 @@ def _connect_unwritable(path: Path) -> sqlite3.Connection:
         remedy = "change the permissions, or have its writer close it"
         raise OSError(f"{path} cannot be read: {problem} ({remedy})")
     return _connect(path, "mode=ro&immutable=1")
+
+
+def _connect_reader(path: Path) -> sqlite3.Connection | None:
+    try:
+        return _open_reader(_connect(path), path)
+    except sqlite3.OperationalError as problem:
+        if _code(problem) not in _UNWRITABLE:
+            raise
+    return _open_unwritable(path)
 
 
 def _open_reader(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection | None:

@@ -36,7 +36,6 @@ from agentic.history.sqlite._database import (
     BUSY_SECONDS,
     Busy,
     checkpoint,
-    connect_reader,
     connect_writer,
     locked_session,
     reading,
@@ -138,10 +137,9 @@ class SqliteStore(RowStore):
 
     def _read(self, question: Callable[[SessionRows], Question[T]], nothing: T) -> T:
         # A connection for each question: a store that is only read need not be closed.
-        connection = connect_reader(self.path)
-        if connection is None:
-            return nothing
-        with contextlib.closing(connection), reading(self.path):
+        with reading(self.path) as connection:
+            if connection is None:
+                return nothing
             # One snapshot for all queries of the question.
             connection.execute("BEGIN")
             rows = SqliteRows.find(connection, self.session_id, self._name)
@@ -247,10 +245,9 @@ class SqliteSessions(LeasedBase):
             return renew(connection, lease, seconds, self._name(lease.session_id))
 
     def _list(self) -> Sequence[SessionInfo]:
-        connection = connect_reader(self.path)
-        if connection is None:
-            return []
-        with contextlib.closing(connection), reading(self.path):
+        with reading(self.path) as connection:
+            if connection is None:
+                return []
             connection.row_factory = sqlite3.Row
             try:
                 # All at once: the error below would keep an open cursor, as in `SqliteRows.ask`.
@@ -265,10 +262,7 @@ class SqliteSessions(LeasedBase):
 
     @threaded
     def _check_exists(self, session_id: str) -> None:
-        connection = connect_reader(self.path)
-        if connection is None:
-            raise self._missing(session_id)
-        with contextlib.closing(connection), reading(self.path):
+        with reading(self.path) as connection:
             self._find(connection, session_id)
 
     @threaded
@@ -282,11 +276,9 @@ class SqliteSessions(LeasedBase):
 
     def _read_lines(self, session_id: str) -> Generator[Sequence[bytes], None, None]:
         """Yield the lines of a session in batches, all from one snapshot of it."""
-        connection = connect_reader(self.path)
-        if connection is None:
-            raise self._missing(session_id)
-        with contextlib.closing(connection), reading(self.path):
-            connection.execute("BEGIN")
+        with reading(self.path) as connection:
+            if connection:
+                connection.execute("BEGIN")
             rows = self._find(connection, session_id)
             yield from rows.lines(_BATCH_ROWS)
             if title := rows.ask(rows.title()):
@@ -311,8 +303,9 @@ class SqliteSessions(LeasedBase):
             for ref, content in found.outputs.items():
                 rows.put_output(ref, content)
 
-    def _find(self, connection: sqlite3.Connection, session_id: str) -> SqliteRows:
-        rows = SqliteRows.find(connection, session_id, self._name(session_id))
+    def _find(self, connection: sqlite3.Connection | None, session_id: str) -> SqliteRows:
+        name = self._name(session_id)
+        rows = SqliteRows.find(connection, session_id, name) if connection else None
         if rows is None:
             raise self._missing(session_id)
         return rows
