@@ -40,6 +40,7 @@ from agentic.history._validate import (
     from_timestamp,
     in_utc,
     is_session_id,
+    is_title,
 )
 
 __all__ = ["JsonlSessions"]
@@ -181,7 +182,8 @@ class JsonlSessions(BaseSessions):
             text = Path(f"{path}.title").read_text("utf-8", "replace")
         except OSError:  # mostly there is no title, and listing should not fail
             return ""
-        return text.partition("\n")[0]  # a text editor may have added a line
+        title = text.partition("\n")[0]  # a text editor may have added a line
+        return title if is_title(title) else ""
 
     @threaded
     def _rename(self, session_id: str, title: str) -> None:

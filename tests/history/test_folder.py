@@ -162,6 +162,19 @@ def test_session_began_with_its_first_message(tmp_path: Path) -> None:
     assert info.changed_at.isoformat() == "2027-01-15T08:00:00+00:00"
 
 
+@pytest.mark.parametrize("edited", ["too long " * 100, "\x1b[31mred"])
+def test_edit_that_is_no_title_is_left_out(tmp_path: Path, edited: str) -> None:
+    """Otherwise the session could be exported, and not imported."""
+    sessions, copies = JsonlSessions(tmp_path), JsonlSessions(tmp_path / "copies")
+    asyncio.run(_write(sessions, "a"))
+    (tmp_path / "a.jsonl.title").write_text(edited)
+
+    asyncio.run(copies.import_("a", sessions.export("a")))
+
+    for place in (sessions, copies):
+        assert [info.title for info in asyncio.run(place.list())] == [""]
+
+
 def test_edited_title_is_its_first_line(tmp_path: Path) -> None:
     """A newline at the end is no part of it, and an export takes it along."""
     sessions = JsonlSessions(tmp_path)
