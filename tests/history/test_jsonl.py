@@ -223,7 +223,7 @@ def test_rewriting_a_file_does_not_block_loop(path: Path, step: str) -> None:
             await asyncio.sleep(0)
             assert not work.done()
             await store.append(THERE)
-            assert work.done()
+            await work
 
     asyncio.run(write())
 
