@@ -5,7 +5,6 @@ The files of the session `monday` have names that begin with `monday.jsonl`: the
 """
 
 import logging
-import re
 import shutil
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -23,7 +22,7 @@ from agentic.history._disk import (
     sync_folders,
     write_private,
 )
-from agentic.history._jsonl import JsonlStore
+from agentic.history._jsonl import REMAINS, JsonlStore, find_beside
 from agentic.history._outputs import Outputs
 from agentic.history._protocols import SessionInfo
 from agentic.history._session_file import find_end, is_session, survey
@@ -48,8 +47,6 @@ __all__ = ["JsonlSessions"]
 _log = logging.getLogger(__name__)
 
 _SUFFIX = ".jsonl"
-_BELONGS = re.compile(r"\.(title|outputs|torn-\d+|\w+\.part|title\.\w+\.part)")
-"""The names of a session's other files, after the name of its own file."""
 _BATCH_BYTES = 1024 * 1024
 
 
@@ -204,14 +201,11 @@ class JsonlSessions(BaseSessions):
         path = self._find(session_id, empty=True)
         require_flock("JsonlSessions")
         with reporting(path), open_locked(path):
-            for other in self.folder.iterdir():
-                if other.name.startswith(path.name) and _BELONGS.fullmatch(
-                    other.name, len(path.name)
-                ):
-                    if other.is_dir() and not other.is_symlink():
-                        shutil.rmtree(other)
-                    else:
-                        other.unlink()
+            for other in find_beside(path, f"title|outputs|{REMAINS}"):
+                if other.is_dir() and not other.is_symlink():
+                    shutil.rmtree(other)
+                else:
+                    other.unlink()
             path.unlink()  # last, so that a delete that was killed can be repeated
             if self.fsync:
                 sync_folders([self.folder])

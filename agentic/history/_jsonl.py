@@ -40,12 +40,12 @@ from agentic.history._stores import BaseStore
 from agentic.history._validate import absolute
 from agentic.messages import Message
 
-__all__ = ["JsonlStore"]
+__all__ = ["REMAINS", "JsonlStore", "find_beside"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
-_REMAINS = re.compile(r"\.(torn-\d+|\w+\.part|title\.\w+\.part)")
-"""The suffixes of files that killed writers left next to a session file."""
+REMAINS = r"torn-\d+|\w+\.part|title\.\w+\.part"
+"""What follows the name of a session file, and a dot, in files that killed writers left."""
 
 
 @attrs.define(eq=False)
@@ -196,7 +196,10 @@ class JsonlStore(BaseStore):
         # The outputs first and the entries last: if it is interrupted, the redaction can be
         # repeated, because the entries still say what to remove.
         gone = _remove_outputs(self.path, redacted)
-        _remove_remains(self.path)
+        with reporting(self.path):
+            # Incomplete lines, which were never acknowledged and are never read.
+            for left in find_beside(self.path, REMAINS):
+                left.unlink()
         _change_title(self.path, request)
         self._log.rewrite(_join(redacted.lines, end) + request.record(gone) + b"\n")
         log_redaction(request, self._name)
@@ -247,12 +250,10 @@ def _remove_outputs(path: Path, redacted: Redacted) -> list[str]:
     return gone
 
 
-def _remove_remains(path: Path) -> None:
-    """Remove incomplete lines, which were never acknowledged and are never read."""
-    with reporting(path):
-        for other in path.parent.iterdir():
-            if other.name.startswith(path.name) and _REMAINS.fullmatch(other.name, len(path.name)):
-                other.unlink()
+def find_beside(path: Path, suffixes: str) -> list[Path]:
+    """Find the files next to a session file that begin with its name, a dot and such a suffix."""
+    names = re.compile(rf"{re.escape(path.name)}\.({suffixes})")
+    return [other for other in path.parent.iterdir() if names.fullmatch(other.name)]
 
 
 def _change_title(path: Path, request: RedactionRequest) -> None:

@@ -303,12 +303,8 @@ def _find_torn(messages: Sequence[Message], kept: list[int], raw: list[Message])
     before = _find_answers(raw)
     orphans = before - _find_answers([*messages, *[raw[at] for at in kept]])
     torn = {at for at in kept if any(id(each) in orphans for each in raw[at].tool_results)}
-    return {
-        at
-        for found in split_rounds(raw)
-        if not torn.isdisjoint(found.positions)
-        for at in found.positions
-    }
+    rounds = (found.positions for found in split_rounds(raw))
+    return {at for found in rounds if not torn.isdisjoint(found) for at in found}
 
 
 def _find_answers(raw: list[Message]) -> set[int]:

@@ -18,15 +18,7 @@ import attrs
 from agentic.errors import HistoryConflict, HistoryCorrupt, NothingToRestore
 from agentic.history._entries import REDACTION, Entry, count_summarized, decode, hash_key
 from agentic.history._redaction import RedactionRequest, redact_lines
-from agentic.history._replace import (
-    Diff,
-    Knowledge,
-    Known,
-    Placed,
-    StoredView,
-    compare,
-    merge,
-)
+from agentic.history._replace import Diff, Knowledge, Known, Placed, StoredView, compare, merge
 from agentic.history._stores import BaseStore
 from agentic.messages import Message
 

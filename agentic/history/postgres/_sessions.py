@@ -256,12 +256,7 @@ class PostgresSessions(LeasedBase):
             ConfigError: the session id is invalid, or the lease is one of another session.
         """
         return PostgresStore(
-            self.dsn,
-            session_id,
-            fsync=self.fsync,
-            pooled=self.pooled,
-            lease=lease,
-            kept=self._kept,
+            self.dsn, session_id, fsync=self.fsync, pooled=self.pooled, lease=lease, kept=self._kept
         )
 
     async def release(self, lease: Lease) -> None:

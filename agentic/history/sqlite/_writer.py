@@ -10,7 +10,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import attrs
 
@@ -37,6 +37,8 @@ from agentic.messages import Message
 __all__ = ["SqliteWriter"]
 
 T = TypeVar("T")
+_Point: TypeAlias = tuple[int, int]
+"""Up to where a caller knows the session, as `SessionRows.locate` returns it."""
 
 
 @attrs.define(eq=False)
@@ -136,9 +138,7 @@ class SqliteWriter:
             if connection:
                 connection.close()
 
-    def _append(
-        self, rows: SqliteRows, entry: Entry, line: bytes
-    ) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    def _append(self, rows: SqliteRows, entry: Entry, line: bytes) -> tuple[_Point, _Point] | None:
         """Add a message and return what `_add` returns; None if it was added before."""
         (message,), key = entry.messages, entry.key
         if key is not None and rows.ask(rows.repeats(key, message, self.knowledge)):
@@ -152,7 +152,7 @@ class SqliteWriter:
         line: bytes,
         known: Known | None,
         replaces: int,
-    ) -> tuple[int, int]:
+    ) -> _Point:
         here = rows.locate(self._state.seq)
         if known is None:
             self.knowledge.check_seen(here, self.name)
@@ -162,7 +162,7 @@ class SqliteWriter:
         _, after = self._add(rows, Entry("replace", tuple(messages)), line)
         return after
 
-    def _restore(self, rows: SqliteRows) -> tuple[tuple[int, int], tuple[int, int]]:
+    def _restore(self, rows: SqliteRows) -> tuple[_Point, _Point]:
         restored, undone = rows.ask(rows.restored(self._state))
         entry = Entry("restore", tuple(restored))
         return self._add(rows, entry, encode_view("restore", restored), undone)
@@ -174,7 +174,7 @@ class SqliteWriter:
 
     def _add(
         self, rows: SqliteRows, entry: Entry, line: bytes, undone: State | None = None
-    ) -> tuple[tuple[int, int], tuple[int, int]]:
+    ) -> tuple[_Point, _Point]:
         """Add an entry; return what a caller knew with all before it, and knows with it."""
         before = rows.locate(self._state.seq)
         self._state = self._state.follow(entry, undone)
