@@ -1,9 +1,7 @@
 """Recorded conversations under policies: what each request sends, what it costs, what is lost.
 
-Start with `read_transcripts`, `make_policy`, `replay` and `Report`.
-
-`read_transcripts` reads them, `make_policy` makes a policy, `replay` replays them under it, and a
-`Report` compares the figures. `agentic replay` does the same on the command line.
+Start with `read_transcripts`, `make_policy`, `replay` and `Report`, which compares the figures.
+`agentic replay` does the same on the command line.
 
     transcript = read_transcripts("session.jsonl")[0].mended()
     context_limits = ContextLimits(budget.Policy(32_000), CharCounter())

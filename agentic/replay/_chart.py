@@ -130,13 +130,9 @@ def draw_axes(scale: Scale, subject: ChartSubject, frame: Frame) -> Iterator[Mar
         )  # fmt: skip
         if available - window >= _LABEL:
             yield tag(
-                "text",
-                "reserve",
-                class_="told",
-                x=right - 4,
-                y=window + _TEXT + 1,
+                "text", "reserve", class_="told", x=right - 4, y=window + _TEXT + 1,
                 text_anchor="end",
-            )
+            )  # fmt: skip
     yield tag("line", class_="window", x1=left, x2=right, y1=window, y2=window)
     yield tag(
         "text", f"window {subject.window:,}", class_="told strong", x=right - 4, y=window - 5,
@@ -239,11 +235,7 @@ def draw_one(
             clip_path=f"url(#{clip})",
         ),
         # The same line once more, in red, clipped to what is above the window.
-        tag(
-            "g",
-            tag("polyline", class_="line over", points=line),
-            clip_path=f"url(#{clip}-over)",
-        ),
+        tag("g", tag("polyline", class_="line over", points=line), clip_path=f"url(#{clip}-over)"),
         *_beyond(sizes, scale),
         *_befores(replayed.cuts, scale),
         *_marks(groups, scale),
@@ -263,10 +255,9 @@ def draw_all(
     scale = frame.scale(len(replayed[0].requests), top)
     clip = f"clip-{subject.ident}"
     lines = [_line(each, scale, frame, at) for at, each in enumerate(replayed)]
-    label = f"{subject.name}: the size of each request, {len(replayed)} policies"
     return _svg(
         frame,
-        label,
+        f"{subject.name}: the size of each request, {len(replayed)} policies",
         _clips(clip, scale, subject.window),
         *draw_axes(scale, subject, frame),
         tag("g", *lines, clip_path=f"url(#{clip})"),
@@ -280,11 +271,9 @@ def draw_all(
 def _line(replayed: Replayed, scale: Scale, frame: Frame, at: int) -> Markup:
     """Draw the line of one policy among others; a session with a single request is a dot."""
     sizes = [request.tokens for request in replayed.requests]
-    points = _points(sizes, scale, frame.buckets)
     compactions = count_of(len(replayed.cuts), "compaction")
-    told = f"{replayed.policy}: at most {replayed.peak:,} tokens, {compactions}"
-    line = tag("polyline", class_="line", points=points)
-    hover = tag("title", told)
+    hover = tag("title", f"{replayed.policy}: at most {replayed.peak:,} tokens, {compactions}")
+    line = tag("polyline", class_="line", points=_points(sizes, scale, frame.buckets))
     return tag("g", hover, line, _dot(sizes, scale), class_=colour_of(at), data_policy=at)
 
 
@@ -330,11 +319,7 @@ def _clips(clip: str, scale: Scale, window: int) -> Markup:
     left, width = scale.left - _DOT, scale.right - scale.left + 2 * _DOT
     whole = tag("rect", x=left, y=upper, width=width, height=lower - upper)
     over = tag("rect", x=left, y=upper, width=width, height=max(0, scale.y(window) - upper))
-    return tag(
-        "defs",
-        tag("clipPath", whole, id=clip),
-        tag("clipPath", over, id=f"{clip}-over"),
-    )
+    return tag("defs", tag("clipPath", whole, id=clip), tag("clipPath", over, id=f"{clip}-over"))
 
 
 def _dot(sizes: Sequence[int], scale: Scale) -> Markup:
@@ -371,9 +356,8 @@ def _befores(cuts: Sequence[Cut], scale: Scale) -> Iterator[Markup]:
         yield tag("line", class_="before", x1=x, x2=x, y1=high, y2=low)
         if cut.before > scale.top:
             tip, foot = high - 12, high - 6
-            yield tag(
-                "polygon", class_="further", points=f"{x},{tip} {x - 4},{foot} {x + 4},{foot}"
-            )
+            points = f"{x},{tip} {x - 4},{foot} {x + 4},{foot}"
+            yield tag("polygon", class_="further", points=points)
 
 
 def _marks(groups: Sequence[Sequence[Cut]], scale: Scale) -> Iterator[Markup]:

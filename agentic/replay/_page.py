@@ -255,8 +255,7 @@ def _section(report: Report, shown: Sequence[int], at: int, *, can_step: bool) -
 
 def _overviews(replayed: Sequence[Replayed], subject: ChartSubject, top: float) -> Iterator[Markup]:
     """Draw all policies in one chart; a narrow page has no room for names next to the lines."""
-    headline = "The size of each request, in tokens"
-    yield tag("h3", headline)
+    yield tag("h3", "The size of each request, in tokens")
     yield tag("div", draw_all(replayed, subject, top, _WHOLE), class_="all")
     small = attrs.evolve(subject, ident=f"{subject.ident}-narrow")
     names = [tag("li", _chip(at), each.policy, data_policy=at) for at, each in enumerate(replayed)]
@@ -327,8 +326,7 @@ def _figure(row: PolicyRow, column: Column, best: set[str]) -> Markup:
     if row.policy in best:
         shown = tag("b", column.show(value), tag("span", " best", class_="unseen"))
         return tag("td", shown, class_="best", data_title=column.title)
-    bad = column.key in {"over", "invalid"} and value > 0
-    marked = "bad" if bad else None
+    marked = "bad" if column.key in {"over", "invalid"} and value > 0 else None
     return tag("td", column.show(value), class_=marked, data_title=column.title)
 
 
@@ -346,10 +344,9 @@ def _cuts_table(cuts: Sequence[Cut]) -> Markup:
         )
         for cut in cuts[:_SHOWN]
     ]
-    head = (
-        tag("th", title, scope="col") for title in ("request", "before", "after", "what is gone")
-    )
-    table = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *rows), class_="cuts")
+    titles = ("request", "before", "after", "what is gone")
+    head = tag("tr", *(tag("th", title, scope="col") for title in titles))
+    table = tag("table", tag("thead", head), tag("tbody", *rows), class_="cuts")
     more = len(cuts) - _SHOWN
     rest = tag("p", f"and {more:,} more", class_="quiet") if more > 0 else ""
     summary = tag("summary", f"{count_of(len(cuts), 'compaction')}, one by one")

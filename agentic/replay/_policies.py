@@ -134,10 +134,8 @@ def _trim_rounds(_: ContextLimits, *, max_rounds: int = 10) -> _Parts:
 
 def _fit_window(context_limits: ContextLimits, *, low_watermark: float = 0.75) -> _Parts:
     """Send the task and the newest rounds that fit."""
-    fit = FitContextWindow(
-        context_limits.available, context_limits.counter, low_watermark=low_watermark
-    )
-    return [fit], None
+    available, counter = context_limits.available, context_limits.counter
+    return [FitContextWindow(available, counter, low_watermark=low_watermark)], None
 
 
 def _clear_tool_outputs(
@@ -167,8 +165,7 @@ def _importance(
     _: ContextLimits, *, keep_recent: int = 10, min_score_threshold: float = 0.3
 ) -> _Parts:
     """Send what scores: users, tools, failures, what is referenced later."""
-    scored = Importance(keep_recent, min_score_threshold=min_score_threshold)
-    return [scored], None
+    return [Importance(keep_recent, min_score_threshold=min_score_threshold)], None
 
 
 def _digest(

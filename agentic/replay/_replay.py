@@ -192,8 +192,7 @@ def describe_change(
     answers = {key for message in after for key in _answers(message)}
     gone = [each for each in before if id(each) not in stays and each.summary is None]
     cleared = [message for message in gone if not answers.isdisjoint(_answers(message))]
-    kept = {id(message) for message in cleared}
-    dropped = [message for message in gone if id(message) not in kept]
+    dropped = [message for message in gone if answers.isdisjoint(_answers(message))]
     what = (*_lines(dropped, ""), *_lines(cleared, " cleared"))
     return len(dropped), len(cleared), what
 

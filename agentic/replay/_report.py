@@ -384,7 +384,9 @@ def _upright(
 ) -> str:
     heads = [_wrapped(title) for title in titles[1:]]
     height = max(map(len, heads))
-    above = [["", *(_from_below(head, height, at) for head in heads)] for at in range(height)]
+    # Headings stand on their last line, next to the figures.
+    padded = [[""] * (height - len(head)) + head for head in heads]
+    above = [["", *line] for line in zip(*padded, strict=True)]
     above[-1][0] = titles[0]
     widths = [max(len(line[at]) for line in [*above, *cells]) + 1 for at in range(len(above[0]))]
     lines = [_line(line, widths, [False] * len(widths), bold) for line in above]
@@ -405,12 +407,6 @@ def _wrapped(title: str, width: int = 12) -> list[str]:
         else:
             lines.append(word)
     return lines
-
-
-def _from_below(lines: Sequence[str], height: int, at: int) -> str:
-    """Return a line of a heading that stands on the bottom of the highest."""
-    first = height - len(lines)
-    return lines[at - first] if at >= first else ""
 
 
 def _cell(value: float | None, show: Callable[[float], str]) -> str:

@@ -88,8 +88,9 @@ class Transcript:
         >>> Transcript("a", "chat", (cut_off,)).mended().notes
         ('1 call was never answered: it has a result that says so',)
         """
-        closed = close_open_rounds(list(self.messages))
-        if len(closed) == len(self.messages) and closed == list(self.messages):
+        messages = list(self.messages)
+        closed = close_open_rounds(messages)
+        if closed == messages:
             return self
         rounds = split_rounds(self.messages)
         unanswered = sum(len(found.open_calls) for found in rounds)
@@ -182,8 +183,8 @@ def _read_database(path: Path) -> list[Transcript]:
             elif tables >= _opencode.TABLES:
                 sessions = list(_opencode.read_rows(database))
             else:
-                told = "a SQLite database that is neither agentic's nor OpenCode's"
-                raise Damage(None, f"found {told}")
+                told = "found a SQLite database that is neither agentic's nor OpenCode's"
+                raise Damage(None, told)
     # What is in a row is another program's: no text, no JSON, or nested too deeply.
     except (sqlite3.Error, ValueError, TypeError, RecursionError) as problem:
         raise Damage(None, f"found a SQLite database that cannot be read ({problem})") from problem

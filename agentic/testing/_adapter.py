@@ -19,11 +19,9 @@ from agentic.errors import ConfigError
 from agentic.messages import Message, ProviderPayload, leading_system_count
 from agentic.testing._adapter_examples import (
     ANSWER,
-    ASK,
     CALL,
     CONVERSATIONS,
     MARKED,
-    READ,
     RESULT,
     find_talk,
 )
@@ -46,6 +44,7 @@ from agentic.testing._adapter_wire import (
     history_of,
     read_example,
 )
+from agentic.testing._promises import ASK, READ
 
 __all__ = ["check_adapter"]
 

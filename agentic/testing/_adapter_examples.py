@@ -16,15 +16,13 @@ from agentic.messages import (
     ToolResult,
 )
 from agentic.testing._adapter_protocol import Adapter, ask, broken
-from agentic.tools import ToolDefinition
+from agentic.testing._promises import ASK, SURROGATES
 
 __all__ = [
     "ANSWER",
-    "ASK",
     "CALL",
     "CONVERSATIONS",
     "MARKED",
-    "READ",
     "RESULT",
     "find_talk",
     "replaced",
@@ -33,16 +31,6 @@ __all__ = [
     "with_one_thing_wrong",
 ]
 
-READ = ToolDefinition(
-    "read_file",
-    "Read one file of the project.",
-    {
-        "type": "object",
-        "properties": {"path": {"type": "string", "description": "Where the file is."}},
-        "required": ["path"],
-    },
-)
-ASK = Message("user", "Why is the build red?")
 CALL = Message(
     "assistant", "Let me look.", tool_calls=[ToolCall("call_1", "read_file", '{"path": "a.py"}')]
 )
@@ -114,16 +102,7 @@ CONVERSATIONS: dict[str, list[Message]] = {
         Message("tool", tool_results=[ToolResult("call_1", error="blank", media=[_PICTURE] * 2)]),
         Message("user", "And this?", media=[Media("audio/wav", url="https://example.com/a.wav")]),
     ],
-    # They cannot be encoded as UTF-8: sent as they are, a client raises.
-    "lone surrogates": [
-        Message("user", "cut in two: \ud83d"),
-        Message(
-            "assistant",
-            "\udfff",
-            tool_calls=[ToolCall("\udc00", "read_file", '{"\\ud83d": "\udc00"}')],
-        ),
-        Message("tool", tool_results=[ToolResult("\udc00", output="\udead\x00")]),
-    ],
+    "lone surrogates": SURROGATES,
     "items that are marked as the adapter's own, and are not": [
         Message("user", "Hello.", native=ProviderPayload("", None)),
         ASK,

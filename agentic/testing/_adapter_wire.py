@@ -15,8 +15,6 @@ from agentic.errors import IncompleteReply
 from agentic.loop import Decision
 from agentic.messages import Message, ProviderPayload, ToolResult, split_rounds
 from agentic.testing._adapter_examples import (
-    ASK,
-    READ,
     find_talk,
     replaced,
     strings,
@@ -34,6 +32,7 @@ from agentic.testing._adapter_protocol import (
     is_accepted,
     shows,
 )
+from agentic.testing._promises import ASK, READ
 from agentic.usage import StopReason, Usage, normalize, unknown_words_raise
 
 __all__ = [

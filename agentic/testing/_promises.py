@@ -16,6 +16,7 @@ from agentic.messages import (
     ToolResult,
     to_plain,
 )
+from agentic.tools import ToolDefinition
 from agentic.usage import Usage
 
 __all__ = [
@@ -25,8 +26,10 @@ __all__ = [
     "EVERYTHING",
     "MORE",
     "OTHER_SUMMARY",
+    "READ",
     "RESULT",
     "SUMMARY",
+    "SURROGATES",
     "TALK",
     "Promise",
     "append_all",
@@ -44,8 +47,27 @@ CALL = Message("assistant", tool_calls=[ToolCall("c1", "run", '{"command": "make
 RESULT = Message("tool", tool_results=[ToolResult("c1", "run", "1 failed")])
 ANSWER = Message("assistant", "A test failed.")
 MORE = Message("user", "Mend it.")
+READ = ToolDefinition(
+    "read_file",
+    "Read one file of the project.",
+    {
+        "type": "object",
+        "properties": {"path": {"type": "string", "description": "Where the file is."}},
+        "required": ["path"],
+    },
+)
 # One complete round, so that a summary of all of it leaves no call open.
 TALK = [ASK, CALL, RESULT, ANSWER]
+# They cannot be encoded as UTF-8: sent as they are, a client raises.
+SURROGATES = [
+    Message("user", "cut in two: \ud83d, \x00 and \u2028"),
+    Message(
+        "assistant",
+        "\udfff",
+        tool_calls=[ToolCall("\udc00", "read_file", '{"\\ud83d": "\udc00"}')],
+    ),
+    Message("tool", tool_results=[ToolResult("\udc00", "\ud800", "\udead\x00\n\udbff")]),
+]
 SUMMARY = ContextSummary("The build is red: a test failed.", 4).to_message()
 OTHER_SUMMARY = ContextSummary("The test failed on a typo.", 5).to_message()
 # What a format easily loses: escaped as JSON, for example, a lone pair becomes one character.

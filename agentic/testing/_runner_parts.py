@@ -22,7 +22,7 @@ from agentic.messages import (
     ToolError,
     ToolResult,
 )
-from agentic.testing._promises import ASK, CALL, RESULT, SUMMARY, TALK, broken
+from agentic.testing._promises import ASK, CALL, READ, RESULT, SUMMARY, SURROGATES, TALK, broken
 from agentic.tokens import Counter
 from agentic.tools import ToolDefinition
 
@@ -64,17 +64,10 @@ _PARALLEL = [
     Message("tool", tool_results=[ToolResult("b", "read", error=ToolError("no JSON"))]),
     Message("tool", tool_results=[ToolResult("a", "read", "print()")], extra={"seen": [1]}),
 ]
-_SURROGATES = [
-    Message("user", "a lone \ud83d, \x00 and \u2028"),
-    Message(
-        "assistant", "\udfff", tool_calls=[ToolCall("\udc00", "\ud800", '{"\\ud83d": "\udc00"}')]
-    ),
-    Message("tool", tool_results=[ToolResult("\udc00", "\ud800", "\udead\n\udbff")]),
-]
 _CONVERSATIONS: dict[str, list[Message]] = {
     "a plain conversation": TALK,
     "parallel calls, answered out of order": _PARALLEL,
-    "lone surrogates": _SURROGATES,
+    "lone surrogates": SURROGATES,
     "empty messages only": [Message("user"), Message("assistant"), Message("system")],
     "media only": [Message("user", media=[Media("image/png", b"\x89PNG")])],
     "a call without a result": [ASK, CALL],
@@ -234,15 +227,10 @@ def _is_late(limit: asyncio.Timeout) -> bool:
     return limit.expired() or asyncio.get_running_loop().time() > (limit.when() or 0)
 
 
-_READ = ToolDefinition(
-    "read",
-    "Read a file.",
-    {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
-)
-_CALLS = (ToolCall("c1", "read", '{"path": "a.py"}'), ToolCall("c2", "read", "{oops"))
+_CALLS = (ToolCall("c1", "read_file", '{"path": "a.py"}'), ToolCall("c2", "read_file", "{oops"))
 _RESULTS = (
-    ToolResult("c1", "read", "print()", notice="2 of 3 lines are missing."),
-    ToolResult("c2", "read", error=ToolError("no JSON", "bad_arguments")),
+    ToolResult("c1", "read_file", "print()", notice="2 of 3 lines are missing."),
+    ToolResult("c2", "read_file", error=ToolError("no JSON", "bad_arguments")),
 )
 _ROUND = [
     Message("assistant", "I look.", reasoning="Look first.", tool_calls=_CALLS),
@@ -265,8 +253,8 @@ def _request(*history: Message, tools: Sequence[ToolDefinition] = ()) -> Input:
 
 _REQUESTS: dict[str, Input] = {
     "a plain request": _request(ASK),
-    "a request with a tool": _request(ASK, tools=[_READ]),
-    "a tool round": _request(ASK, *_ROUND, tools=[_READ]),
+    "a request with a tool": _request(ASK, tools=[READ]),
+    "a tool round": _request(ASK, *_ROUND, tools=[READ]),
     # After a restart with other tools: some providers refuse calls when no tool is declared.
     "a tool round whose tool is gone": _request(ASK, *_ROUND),
     "a summary and a second request": _request(
@@ -284,7 +272,7 @@ _REQUESTS: dict[str, Input] = {
         ),
         ASK,
     ),
-    "lone surrogates": _request(Message("user", "cut in two: \ud83d"), tools=[_READ]),
+    "lone surrogates": _request(Message("user", "cut in two: \ud83d"), tools=[READ]),
 }
 
 
