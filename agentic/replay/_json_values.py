@@ -5,6 +5,7 @@ not incomplete, whatever else is wrong with it. Lone surrogates are read from th
 our own stores write for them.
 """
 
+import contextlib
 import itertools
 import json
 from collections.abc import Iterator
@@ -78,7 +79,7 @@ def read_values(file: BinaryIO) -> Values:
     try:
         opening = _parse(first, number)
     except Damage as problem:
-        return _read_whole(first, lines, problem)
+        return _read_whole([(number, first), *lines], problem)
     if isinstance(opening, list):
         return _read_array(opening, number)
     return _read_lines(itertools.chain([(number, first)], lines))
@@ -155,19 +156,30 @@ def _shown(line: bytes) -> str:
     return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
 
 
-def _read_whole(first: bytes, rest: Iterator[tuple[int, bytes]], problem: Damage) -> Values:
-    """Read a value that spans many lines."""
-    if not first.lstrip().startswith((b"[", b"{")):
+def _read_whole(lines: list[tuple[int, bytes]], problem: Damage) -> Values:
+    """Read a value that spans many lines; `problem` is what the first line alone has."""
+    text = b"".join(line for _, line in lines)
+    if not text.lstrip().startswith((b"[", b"{")):
         raise problem
-    text = first + b"".join(line for _, line in rest)
     try:
         whole = json.loads(text)
-    except (ValueError, RecursionError):
-        # Of a file of JSON lines whose first line is damaged, the whole is no JSON either.
-        raise problem from None
+    except (ValueError, RecursionError) as error:
+        raise _locate(error, lines) or problem from None
     if isinstance(whole, list):
         return _read_array(whole, 1)
     return Values([_object(whole, 1)])
+
+
+def _locate(error: Exception, lines: list[tuple[int, bytes]]) -> Damage | None:
+    """Return what is wrong inside a value of many lines; None if its lines are values."""
+    if not isinstance(error, json.JSONDecodeError) or error.pos >= len(error.doc.rstrip()):
+        return None
+    # If the second line is a value by itself, these are JSON lines, and the first is damaged.
+    with contextlib.suppress(Damage, IndexError):
+        _parse(lines[1][1], 2)
+        return None
+    number, line = lines[error.lineno - 1]
+    return Damage(number, f"{_shown(line)} is not JSON ({error.msg}, column {error.colno})")
 
 
 def _read_array(items: list[Any], number: int) -> Values:

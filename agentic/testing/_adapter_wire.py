@@ -212,7 +212,7 @@ def read_example(given: Any) -> Example:
 def check_reply(adapter: Adapter, where: str, example: Example) -> Decision:
     """Check one reply, and return its decision."""
     response = example.response
-    # In an example of the provider, an unknown stop word is missing in the adapter's table.
+    # The examples are the provider's own: what is unknown is missing in the adapter's table.
     with unknown_words_raise():
         decision = ask(where, adapter.decode_response, response)
         reason = ask(where, adapter.stop_reason, response)
@@ -308,7 +308,7 @@ def _is_counted_right(where: str, decision: Decision, used: Usage, example: Exam
         raise broken(
             where, f"decode_response() and usage() agree, but say {decision.usage}, {used}"
         )
-    # Counted beside the input, as at Anthropic, what the cache read would be missing in it.
+    # Anthropic counts these beside the input: an adapter that forgets it has too little input.
     if used.input < used.cache_read + used.cache_write:
         raise broken(where, f"input includes what the cache read and wrote, but it is {used}")
     if used.output < used.reasoning:

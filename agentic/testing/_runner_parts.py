@@ -223,7 +223,7 @@ async def _ask_compactor(compact: _Compact, given: list[Message], seconds: float
 
 
 def _is_late(limit: asyncio.Timeout) -> bool:
-    # A timeout cannot end what blocks the loop; it would not even be noticed afterwards.
+    # A timeout cannot end what blocks the loop, and does not notice it afterwards.
     return limit.expired() or asyncio.get_running_loop().time() > (limit.when() or 0)
 
 

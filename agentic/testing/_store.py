@@ -154,7 +154,7 @@ async def _keeps_every_field(store: Store) -> None:
 
 async def _keeps_large_messages(store: Store) -> None:
     """A message of a million characters comes back whole."""
-    # More than any buffer holds, and than the blocks in which a log is read backwards.
+    # More than buffers usually hold, and than the blocks in which a log is read backwards.
     large = Message("user", "0123456789" * 100_000)
     await store.append(large)
     expect(await store.load(), [large])

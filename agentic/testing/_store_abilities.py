@@ -51,7 +51,7 @@ __all__ = [
 
 _NEVER_KEPT = "out-0123456789abcdef"
 _SECRET = "sk-live-4f9c1a77"  # noqa: S105  made up
-# Of the secrets that a redaction is given by name: as JSON, it is written with escapes.
+# A secret with quotes, a line feed and a backslash, which JSON writes with escapes.
 _ODD = 'pass "word"\n\\ two'
 _MARK = '[a "key" was here]'
 # Wherever a message can hold a text. The call is answered by _ECHO, which holds none.
@@ -348,7 +348,6 @@ async def _refuses_what_is_outdated(store: Any) -> None:
         await expect_refusal(HistoryConflict, step, "An outdated replace() with replaces")
     await _expect_none(store, _SECRET)
     await store.load()
-    # Loaded again, the history is known again.
     await store.replace([MORE])
     expect(await store.load(), [MORE])
 
