@@ -198,8 +198,9 @@
     list.replaceChildren(...items);
     const size = number.format(policy.sizes[request - 1]);
     const all = number.format(policy.sizes.length);
+    const messages = `${number.format(sent)} ${sent === 1 ? "message" : "messages"}`;
     steps.querySelector(".told").textContent =
-      `Request ${number.format(request)} of ${all}: ${number.format(sent)} messages, ${size} tokens`;
+      `Request ${number.format(request)} of ${all}: ${messages}, ${size} tokens`;
   };
   for (const steps of document.querySelectorAll("[data-steps]")) {
     const slider = steps.querySelector("input");

@@ -170,6 +170,16 @@ def test_the_page_shows_what_was_sent(browser: Any, tmp_path: Path, at: int) -> 
     assert browser.complaints == []
 
 
+def test_one_message_is_one_message(browser: Any, tmp_path: Path) -> None:
+    """The first request often is the task alone."""
+    task = Transcript("t", "made", (Message("user", "Look."), Message("assistant", "Done.")))
+    browser.open(write(task, tmp_path / "page.html"))
+
+    head, _ = go(browser, 0, 1)
+
+    assert head.startswith("Request 1 of 1: 1 message, ")
+
+
 def test_gap_is_told_where_it_was(browser: Any, tmp_path: Path) -> None:
     """A gap says how many; a cleared output stands in its place and leaves none."""
     browser.open(write(talk(20), tmp_path / "page.html"))
