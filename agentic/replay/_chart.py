@@ -264,7 +264,10 @@ def draw_all(
         *(_names(replayed, scale) if named else ()),
         # The script moves it to the request under the pointer.
         tag("line", class_="cursor", y1=scale.upper, y2=scale.lower),
-        overview=(subject.ident.partition("-")[0], scale.left, scale.right),
+        # For the script: whose chart this is, and where its lines end.
+        data_overview=subject.ident.partition("-")[0],
+        data_left=scale.left,
+        data_right=scale.right,
     )
 
 
@@ -278,24 +281,16 @@ def _line(replayed: Replayed, scale: Scale, frame: Frame, at: int) -> Markup:
 
 
 def _svg(
-    frame: Frame,
-    label: str,
-    *content: Markup,
-    colour: str | None = None,
-    overview: tuple[str, float, float] | None = None,
+    frame: Frame, label: str, *content: Markup, colour: str = "", **attributes: object
 ) -> Markup:
-    """Draw a chart; that of all policies tells the script whose it is, and where its lines end."""
-    subject, left, right = overview or (None, None, None)
     return tag(
         "svg",
         *content,
-        class_=f"chart {colour or ''}".strip(),
+        class_=f"chart {colour}".strip(),
         viewBox=f"0 0 {frame.width} {frame.height}",
         role="group",
         aria_label=label,
-        data_overview=subject,
-        data_left=left,
-        data_right=right,
+        **attributes,
     )
 
 

@@ -57,7 +57,7 @@ def render_page(report: Report) -> str:
     shown = _sections(report)
     steps = _steps(report, shown)
     told = {
-        "marks": _tell_marks(report, shown, _PANEL),
+        "marks": _tell_marks(report, shown),
         "sizes": {at: _sizes(report.replays[at][1]) for at in shown},
         "steps": steps,
         "policies": _policies(report),
@@ -369,14 +369,13 @@ def _how_to_read(columns: Sequence[Column]) -> Markup:
     )
 
 
-def _tell_marks(
-    report: Report, shown: Sequence[int], frame: Frame
-) -> dict[str, list[list[dict[str, object]]]]:
+def _tell_marks(report: Report, shown: Sequence[int]) -> dict[str, object]:
     """Return the texts of the marks: by panel, by mark, by compaction."""
-    told: dict[str, list[list[dict[str, object]]]] = {}
+    told: dict[str, object] = {}
     for at in shown:
         for number, replayed in enumerate(report.replays[at][1]):
-            groups = group_cuts(replayed.cuts, frame.scale(len(replayed.requests), 1.0))
+            # Grouped as in the chart: by the horizontal position, so that any height will do.
+            groups = group_cuts(replayed.cuts, _PANEL.scale(len(replayed.requests), 1.0))
             told[f"{at}-{number}"] = [_tell(group) for group in groups]
     return told
 

@@ -185,7 +185,7 @@ class MessageMemo(Generic[_T]):
     """What a function returns for messages, computed once for each object."""
 
     compute: Callable[[Message], _T]
-    # By object id: to hash a message would take longer than most of what is remembered here.
+    # By object id: a hash would go through every field of a message, at each look.
     # Holding the message ensures that its id is not reused.
     _known: dict[int, tuple[Message, _T]] = attrs.field(factory=dict, init=False)
 

@@ -84,24 +84,23 @@ class _Run:
     validity: Validity
     texts: MessageTexts
     keep_views: bool = False
-    decides: View = attrs.field(
-        default=attrs.Factory(lambda self: self.policy.make_view(), takes_self=True)
-    )
+    decides: View = attrs.field(init=False)
     history: list[Message] = attrs.field(factory=list)
     """The transcript up to the current request; only appended to."""
     view: list[Message] = attrs.field(factory=list)
     """The latest request."""
     seen: int = 0
     """The length of the history at the latest request."""
-    cache: PromptCache = attrs.field(
-        default=attrs.Factory(lambda self: PromptCache(self.size), takes_self=True)
-    )
+    cache: PromptCache = attrs.field(init=False)
     requests: list[SentRequest] = attrs.field(factory=list)
     cuts: list[Cut] = attrs.field(factory=list)
     recalls: list[float] = attrs.field(factory=list)
     series: list[tuple[list[Message], list[int]]] = attrs.field(factory=list)
     """The last request of each series, and how many of its messages each request had."""
     problems: Counter[str] = attrs.field(factory=Counter)
+
+    def __attrs_post_init__(self) -> None:
+        self.decides, self.cache = self.policy.make_view(), PromptCache(self.size)
 
     async def send(self, said: int, point: Point | None) -> None:
         """Make the next request."""

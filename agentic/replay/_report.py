@@ -333,11 +333,13 @@ def _plain(replayed: Replayed, price: Price | None) -> dict[str, Any]:
     }
 
 
+_Bold = Callable[[str], str]
+_Cells = Sequence[Sequence[str]]
+_Marks = Sequence[Sequence[bool]]
+
+
 def _table(
-    rows: Sequence[PolicyRow],
-    columns: Sequence[Column],
-    bold: Callable[[str], str],
-    width: int | None,
+    rows: Sequence[PolicyRow], columns: Sequence[Column], bold: _Bold, width: int | None
 ) -> str:
     """Return a line for each policy; if that is too wide, a column for each, or else a list."""
     best = [best_of(rows, column) for column in columns]
@@ -352,13 +354,7 @@ def _table(
     return draw(titles, cells, marked, bold)
 
 
-_Cells = Sequence[Sequence[str]]
-_Marks = Sequence[Sequence[bool]]
-
-
-def _listed(
-    titles: Sequence[str], cells: _Cells, marked: _Marks, bold: Callable[[str], str]
-) -> str:
+def _listed(titles: Sequence[str], cells: _Cells, marked: _Marks, bold: _Bold) -> str:
     lines = []
     for (policy, *figures), (_, *marks) in zip(cells, marked, strict=True):
         lines.append(f"  {policy}")
@@ -367,9 +363,7 @@ def _listed(
     return "\n".join(lines)
 
 
-def _sideways(
-    titles: Sequence[str], cells: _Cells, marked: _Marks, bold: Callable[[str], str]
-) -> str:
+def _sideways(titles: Sequence[str], cells: _Cells, marked: _Marks, bold: _Bold) -> str:
     lines = [list(line) for line in zip(titles, *cells, strict=True)]
     marks = [[False, *which] for which in zip(*marked, strict=True)]
     # One more, for the asterisk of the best.
@@ -379,9 +373,7 @@ def _sideways(
     )
 
 
-def _upright(
-    titles: Sequence[str], cells: _Cells, marked: _Marks, bold: Callable[[str], str]
-) -> str:
+def _upright(titles: Sequence[str], cells: _Cells, marked: _Marks, bold: _Bold) -> str:
     heads = [_wrapped(title) for title in titles[1:]]
     height = max(map(len, heads))
     # Headings stand on their last line, next to the figures.
@@ -413,9 +405,7 @@ def _cell(value: float | None, show: Callable[[float], str]) -> str:
     return "-" if value is None else show(value)
 
 
-def _line(
-    cells: Sequence[str], widths: Sequence[int], marked: Sequence[bool], bold: Callable[[str], str]
-) -> str:
+def _line(cells: Sequence[str], widths: Sequence[int], marked: Sequence[bool], bold: _Bold) -> str:
     first = f"  {cells[0]:<{widths[0]}}"
     rest = [
         bold(f"{cell + '*':>{width}}") if mark else f"{cell + ' ':>{width}}"
