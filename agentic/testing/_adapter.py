@@ -31,6 +31,7 @@ from agentic.testing._adapter_protocol import (
     as_text,
     ask,
     broken,
+    call,
     is_accepted,
     shows,
 )
@@ -171,21 +172,13 @@ def _named(kind: str, examples: Iterable[Any]) -> list[tuple[str, Any]]:
 def _check_errors(adapter: Adapter, overflows: Sequence[Any], others: Sequence[Any]) -> None:
     """Check the errors one by one."""
     for error in overflows:
-        if not _is_overflow(adapter, error):
+        if not call(_name(error), adapter.is_context_overflow, error):
             raise broken(_name(error), "is_context_overflow() recognizes it, but did not")
     for error in (*_NEVER, *others):
-        if _is_overflow(adapter, error):
+        if call(_name(error), adapter.is_context_overflow, error):
             # A wrong yes is worse than a wrong no: the history is cut, and the request fails again.
             promise = "is_context_overflow() takes no other error for an overflow, but took this"
             raise broken(_name(error), f"{promise}: a user would lose history for nothing")
-
-
-def _is_overflow(adapter: Adapter, error: Any) -> bool:
-    try:
-        return adapter.is_context_overflow(error)
-    except Exception as problem:
-        promise = f"is_context_overflow() never raises, but raised {problem!r:.200}"
-        raise broken(_name(error), promise) from problem
 
 
 def _name(error: Any) -> str:
@@ -257,9 +250,9 @@ def _marks(message: Message) -> Iterator[tuple[str, ...]]:
     """Yield the texts of a message that must be found, each with its possible forms."""
     if message.content:
         yield (message.summary.content if message.summary else message.content,)
-    for call in message.tool_calls:
+    for asked in message.tool_calls:
         # Not the whole text: the wire may have arguments as an object.
-        yield (_MARK.findall(call.arguments)[0],)
+        yield (_MARK.findall(asked.arguments)[0],)
     for result in message.tool_results:
         error = result.error.message if result.error else ""
         yield from ((text,) for text in (result.output, error, result.notice) if text)
