@@ -13,21 +13,21 @@ from agentic.replay._records import Cut, Replayed, count_of
 
 __all__ = ["ChartSubject", "Frame", "colour_of", "draw_all", "draw_one", "group_cuts"]
 
+# The height of the largest text, that of a narrow page: labels this far apart do not touch.
 _TEXT = 18
-"""The height of the largest text, that of a narrow page: labels this far apart do not touch."""
+# The least height of a band that contains a label.
 _LABEL = _TEXT + 6
-"""The least height of a band that contains a label."""
+# The height of a chart, in windows: the least; the most if it shows all sizes; and the height if
+# the largest sizes are cut off.
 _HEADROOM, _WHOLE, _HIGHEST = 1.12, 2.0, 1.5
-"""The height of a chart, in windows: the least; the most if it shows all sizes; and the height if
-the largest sizes are cut off."""
+# Marks closer than this, in the chart's units, are merged.
 _APART = 9.0
-"""Marks closer than this, in the chart's units, are merged."""
+# The radius of a dot; dots are complete even at the edges of a chart.
 _DOT = 4
-"""The radius of a dot; dots are complete even at the edges of a chart."""
+# How many characters of a policy's name fit next to the lines, in a wide font.
 _NAME = 23
-"""How many characters of a policy's name fit next to the lines, in a wide font."""
+# With more compactions than this, marks would hide the line: ticks stand below it instead.
 _MANY = 60
-"""With more compactions than this, a chart shows ticks below the line instead of marks."""
 
 
 def colour_of(at: int) -> str:
@@ -55,6 +55,7 @@ class Scale:
         if self.requests < 2:  # noqa: PLR2004  one point has no distance
             return (self.left + self.right) / 2
         share = (request - 1) / (self.requests - 1)
+        # A tenth of a unit is hardly seen; more digits would only make the page larger.
         return round(self.left + (self.right - self.left) * share, 1)
 
     def y(self, tokens: float) -> float:
@@ -128,6 +129,7 @@ def draw_axes(scale: Scale, subject: ChartSubject, frame: Frame) -> Iterator[Mar
             "rect", class_="reserve", x=left, y=window, width=right - left,
             height=round(available - window, 1),
         )  # fmt: skip
+        # In a narrower band the label would cover the lines.
         if available - window >= _LABEL:
             yield tag(
                 "text", "reserve", class_="told", x=right - 4, y=window + _TEXT + 1,
@@ -158,6 +160,7 @@ def envelope(values: Sequence[float], buckets: int) -> Iterator[tuple[int, float
         first = bucket * len(values) // buckets
         inside = range(first, (bucket + 1) * len(values) // buckets)
         low, high = min(inside, key=values.__getitem__), max(inside, key=values.__getitem__)
+        # In the order of the requests, or the line would run backwards.
         for at in sorted({low, high}):
             yield at + 1, values[at]
 
@@ -288,6 +291,7 @@ def _svg(
         *content,
         class_=f"chart {colour}".strip(),
         viewBox=f"0 0 {frame.width} {frame.height}",
+        # Not an image, whose parts a screen reader does not reach: the marks are in it.
         role="group",
         aria_label=label,
         **attributes,
@@ -318,9 +322,10 @@ def _clips(clip: str, scale: Scale, window: int) -> Markup:
 
 
 def _dot(sizes: Sequence[int], scale: Scale) -> Markup:
-    """Draw a dot for a session with a single request, which makes no line."""
+    """Draw a dot for a session with a single request."""
     if len(sizes) != 1:
         return Markup("")
+    # A line of one point is not drawn at all.
     return tag("circle", class_="dot", cx=scale.x(1), cy=scale.within(sizes[0]), r=_DOT)
 
 
@@ -401,6 +406,7 @@ def _names(replayed: Sequence[Replayed], scale: Scale) -> Iterator[Markup]:
     lowest = -1e9
     places = []
     for y, at, name in ends:
+        # From the top down: each name stands below the one before.
         lowest = max(y + 4, lowest + _TEXT)
         places.append((lowest, at, name))
     # Pushed down by those above them, the last names may have left the chart: all move up.

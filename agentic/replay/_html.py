@@ -5,8 +5,9 @@ import re
 
 __all__ = ["Markup", "tag", "text"]
 
+# What a page may not contain: control characters, and halves of surrogate pairs.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-"""What a page may not contain: control characters, and halves of surrogate pairs."""
+# The shapes of SVG have no content either; `<line/>` is valid inside an <svg> element.
 _VOID = {"meta", "br", "hr", "input", "circle", "line", "path", "polyline", "polygon", "rect"}
 
 

@@ -75,6 +75,7 @@ def read_values(file: BinaryIO) -> Values:
     """
     lines = _numbered(file)
     number, first = next(lines, (0, b""))
+    # First, because no error of a JSON parser would say what the file is.
     _refuse_binary(first)
     try:
         opening = _parse(first, number)
@@ -126,6 +127,7 @@ def note_originals(number: int, nouns: str) -> list[str]:
 def _numbered(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
     """Yield the lines that are not blank, without a byte order mark in the first."""
     for number, line in enumerate(file, 1):
+        # Some editors on Windows write one before UTF-8.
         text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
         if text.strip():
             yield number, text
@@ -162,6 +164,7 @@ def _read_whole(lines: list[tuple[int, bytes]], problem: Damage) -> Values:
     if not text.lstrip().startswith((b"[", b"{")):
         raise problem
     try:
+        # From bytes, json itself reads the surrogates that our stores write.
         whole = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise _locate(error, lines) or problem from None

@@ -22,13 +22,13 @@ __all__ = ["POINTS", "MessageTexts", "Point", "argument_texts", "points_of", "te
 
 POINTS = 12
 """The number of places in a session at which cuts are judged."""
+# The messages after a point in which a term counts as used, and the characters of a line that must
+# be kept around it.
 _FUTURE, _WINDOW = 40, 40
-"""The messages after a point in which a term counts as used, and the characters of a line that must
-be kept around it."""
 _BETWEEN = str.maketrans(dict.fromkeys("\"'`()[]{}<>,;:=|*!?&%$#@^\\+", " "))
 """What separates words besides white space: quotes, brackets and operators."""
+# The lengths of terms: shorter ones name little, and longer ones are data.
 _SHORTEST, _LONGEST = 4, 120
-"""The lengths of terms: shorter ones name little, and longer ones are data."""
 _FENCED = re.compile(r"```\w*\n(.*?)(?:```|\Z)", re.DOTALL)
 
 
@@ -97,6 +97,7 @@ class Point:
 
 def _holds_window(term: str, line: str, text: str) -> bool:
     """Return whether a text contains at least 40 characters of a line, with the term in them."""
+    # A term may itself be longer than the window.
     size = max(_WINDOW, len(term))
     for found in re.finditer(re.escape(term), line):
         first, last = max(found.end() - size, 0), min(found.start(), len(line) - size)
@@ -141,6 +142,7 @@ def points_of(
         past = list(messages[:at])
         text = texts.of(past)
         future = dict.fromkeys(term for terms in used[at : at + _FUTURE] for term in terms)
+        # What the past never said, no request could have kept.
         terms = [term for term in future if past_terms.has(term, text)]
         if terms:
             yield Point(past, terms, texts)
@@ -223,6 +225,7 @@ def _terms_in(text: str) -> Iterator[str]:
     ['./src/a.py', 'parseLine', '2026-11']
     """
     for word in text.translate(_BETWEEN).split():
+        # The end of a sentence, or of a folder, is no part of a name.
         term = word.rstrip("./~-")
         if _SHORTEST <= len(term) <= _LONGEST and _is_name(term):
             yield term

@@ -58,6 +58,7 @@ def read(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
         parts = objects_at(value.data, "parts")
         if not isinstance(info, dict):
             continue
+        # A user's message has a `summary` as well, an object that lists the changed files.
         if info.get("summary") is True:
             summaries += 1
         elif info.get("role") == "user":
@@ -72,6 +73,7 @@ def read_files(path: Path) -> list[Value]:
     """Read the messages of a session from the files next to the session's own."""
     storage = path.parents[2]
     values = []
+    # Their ids ascend with time, so the names of the files are in order.
     for file in sorted((storage / "message" / path.stem).glob("*.json")):
         parts = sorted((storage / "part" / file.stem).glob("*.json"))
         values.append(Value(1, {"info": _read_file(file), "parts": [*map(_read_file, parts)]}))
@@ -121,6 +123,7 @@ def _reply(parts: list[dict[str, Any]]) -> Iterator[Message]:
     text, reasoning = _texts(parts, "text"), _texts(parts, "reasoning")
     if text or reasoning or calls:
         yield Message("assistant", text, reasoning=reasoning, tool_calls=calls)
+    # A call that was still running has no result: it is closed like any open call.
     results = [_result(part) for part in tools if text_at(part, "state", "status") in _ENDED]
     if results:
         yield Message("tool", tool_results=results)

@@ -9,7 +9,6 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from functools import cache
 from importlib import resources
 
 import attrs
@@ -33,6 +32,7 @@ _SUMMARY_CHARS = 1_500
 """How much of a summary is shown."""
 _DETAILED = 6
 """The most compactions that one mark describes in full."""
+# Where the context is largest, the policies differ most.
 _SECTIONS = 40
 """The most transcripts that have a section; of more, those with the largest context have one."""
 
@@ -78,7 +78,6 @@ def render_page(report: Report) -> str:
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
 
 
-@cache
 def _asset(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
@@ -126,6 +125,7 @@ def _header(report: Report) -> Markup:
 def _sections(report: Report) -> list[int]:
     """Return the positions of the transcripts that have a section of their own, in order."""
     positions = range(len(report.replays))
+    # A stable sort: of transcripts of one size, the first have a section.
     largest = sorted(positions, key=lambda at: -report.replays[at][1][0].said)[:_SECTIONS]
     return sorted(largest)
 
@@ -155,14 +155,7 @@ def _main(report: Report, shown: Sequence[int], steps: set[int]) -> Iterator[Mar
 def _controls(report: Report) -> Markup:
     names = _policies(report)
     toggles = [
-        tag(
-            "button",
-            _chip(at),
-            name,
-            type="button",
-            aria_pressed="true",
-            data_toggle=at,
-        )
+        tag("button", _chip(at), name, type="button", aria_pressed="true", data_toggle=at)
         for at, name in enumerate(names)
     ]
     label = tag("span", "Show", class_="quiet")
@@ -239,6 +232,7 @@ def _section(report: Report, shown: Sequence[int], at: int, *, can_step: bool) -
     if len(report.replays) > 1:
         body.append(tag("p", f"{verdict_of(rows)}."))
     subject = ChartSubject(report.window, report.reserve, f"{at}", transcript.name)
+    # One height for all charts of a transcript, so that they can be compared.
     befores = [cut.before for each in replayed for cut in each.cuts]
     top = subject.top([each.peak for each in replayed], befores)
     if len(replayed) > 1:
@@ -257,6 +251,7 @@ def _overviews(replayed: Sequence[Replayed], subject: ChartSubject, top: float) 
     """Draw all policies in one chart; a narrow page has no room for names next to the lines."""
     yield tag("h3", "The size of each request, in tokens")
     yield tag("div", draw_all(replayed, subject, top, _WHOLE), class_="all")
+    # Both charts are in the page, whichever the style shows, and ids are unique in it.
     small = attrs.evolve(subject, ident=f"{subject.ident}-narrow")
     names = [tag("li", _chip(at), each.policy, data_policy=at) for at, each in enumerate(replayed)]
     chart = draw_all(replayed, small, top, _NARROW, named=False)
@@ -324,6 +319,7 @@ def _figure(row: PolicyRow, column: Column, best: set[str]) -> Markup:
     if value is None:
         return tag("td", "-", class_="none", data_title=column.title)
     if row.policy in best:
+        # A screen reader does not say what is bold.
         shown = tag("b", column.show(value), tag("span", " best", class_="unseen"))
         return tag("td", shown, class_="best", data_title=column.title)
     marked = "bad" if column.key in {"over", "invalid"} and value > 0 else None

@@ -106,6 +106,7 @@ def _value(name: str, text: str, annotation: Any) -> Any:
     """
     if text in {"", "none"} and type(None) in get_args(annotation):
         return None
+    # The annotation says which: a share of the window is a float, a count an int.
     is_share = annotation is float
     try:
         return float(text) if is_share else int(text)
@@ -187,9 +188,11 @@ def _tiers(
     keep_recent_tokens: int | None = None,
 ) -> _Parts:
     """Clear old tool outputs first, compact into a digest when that is not enough."""
+    # The other options are checked by the parts that they go to.
     if not 0 < clear_at <= 1:
         raise ConfigError("tiers:clear_at", clear_at, "a share of the window, above 0 and up to 1")
     trigger = max(1, int(context_limits.available * clear_at))
+    # The digest is due at the whole window, so clearing has to come earlier to come first.
     clearing = ClearToolOutputs(trigger, context_limits.counter, keep_rounds=keep_rounds)
     return [clearing], _manager(context_limits, max_tokens, keep_recent_tokens)
 
@@ -208,6 +211,7 @@ def _manager(
 
 
 POLICIES: Mapping[str, Callable[..., _Parts]] = {
+    # The measure of all others: what sending everything costs, and where it stops fitting.
     "none": _none,
     "keep_last": _keep_last,
     "trim_rounds": _trim_rounds,

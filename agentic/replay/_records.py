@@ -149,10 +149,10 @@ class Replayed:
         return statistics.fmean(self.recalls) if self.recalls else None
 
 
+# As shares of the price of an uncached token: Anthropic's for five minutes (2026-11),
+# https://platform.claude.com/docs/en/build-with-claude/prompt-caching. OpenAI charges nothing for
+# writing and 0.1 to 0.5 for reading.
 _READ, _WRITE = 0.1, 1.25
-"""As shares of the price of an uncached token: Anthropic's for five minutes (2026-11),
-https://platform.claude.com/docs/en/build-with-claude/prompt-caching. OpenAI charges nothing for
-writing and 0.1 to 0.5 for reading."""
 
 
 @attrs.frozen
@@ -217,6 +217,7 @@ class PromptCache:
         """Record a request. The cost is a glance at each message, and counting the new ones."""
         length = len(self._before)
         shared = _shared(self._before, view)
+        # In place: to copy the list for every request would cost the square of a session.
         del self._before[shared:], self._sums[shared + 1 :]
         for message in view[shared:]:
             self._before.append(message)
@@ -233,8 +234,9 @@ def _shared(before: Sequence[Message], after: Sequence[Message]) -> int:
     return next((at for at, (one, other) in pairs if one is not other and one != other), len(after))
 
 
+# Prices depend on the size of a request in steps that are multiples of this, in tokens: a price is
+# looked up once for each step, not once for each request.
 _STEP = 1_000
-"""Prices depend on the size of a request in steps that are multiples of this, in tokens."""
 
 
 @attrs.define

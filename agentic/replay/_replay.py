@@ -58,6 +58,7 @@ async def replay(
     starts = {found.positions[0] for found in split_rounds(messages)}
     said = 0
     for position, message in enumerate(messages):
+        # The model was asked once for a run of replies: before the first of them.
         if message.role == "assistant" and position in starts and position:
             point = judged.pop(position, None)
             for run in runs:
@@ -155,6 +156,7 @@ class _Run:
         )
 
     def _told_series(self) -> Iterator[Series]:
+        # By identity: what a policy did not make is the transcript's own object.
         positions = {id(message): at for at, message in enumerate(self.history)}
         first = 1
         for view, lengths in self.series:
@@ -169,6 +171,7 @@ class _Run:
         else:
             self.view += view[len(self.view) :]
         if self.keep_views:
+            # The series holds the list that the next requests extend, not a copy of it.
             if breaks or not self.series:
                 self.series.append((self.view, []))
             self.series[-1][1].append(len(view))
@@ -187,6 +190,7 @@ def describe_change(
     >>> describe_change([task, reply], [task])
     (1, 0, ('1 reply',))
     """
+    # Not by value: two equal outputs are two, and one of them may be gone.
     stays = {id(message) for message in after}
     answers = {key for message in after for key in _answers(message)}
     gone = [each for each in before if id(each) not in stays and each.summary is None]

@@ -12,11 +12,12 @@ from agentic.replay._transcripts import Transcript
 __all__ = ["Column", "PolicyRow", "Report", "best_of", "columns_of", "row_of", "verdict_of"]
 
 _GAP = "  "
+# A policy that keeps less than this of what is needed later is the best at nothing: it would win
+# every other column by forgetting.
 _REMEMBERS = 0.5
-"""A policy that keeps less than this of what is needed later is the best at nothing."""
+# Policies whose recall is at most this much below the highest are told apart by their cost
+# (design/0049).
 _NEAR = 0.1
-"""Policies whose recall is at most this much below the highest are told apart by their cost
-(design/0049)."""
 _NOTHING_SAVED = "costs as much as sending all"
 _DETAILS = 20
 """The most transcripts that are printed one by one."""
@@ -280,6 +281,7 @@ def verdict_of(rows: Sequence[PolicyRow]) -> str:
             f"No policy makes every request fit: {row.policy} comes closest, with "
             f"{row.over + row.invalid:,} of {row.requests:,} refused"
         )
+    # The cheapest alone would be the policy that forgets everything.
     most = max(row.recall or 0 for row in usable)
     near = [row for row in usable if row.recall is None or row.recall >= most - _NEAR]
     row = min(near, key=lambda each: -(each.saved or 0))
@@ -311,6 +313,7 @@ def best_of(rows: Sequence[PolicyRow], column: Column) -> set[str]:
     valued = [(row, getattr(row, column.key)) for row in rows]
     usable = [(row, value) for row, value in valued if row.can_be_sent and row.remembers]
     values = [value for _, value in usable if value is not None]
+    # Among all rows, not the usable: a mark says that a policy differs from another.
     if column.better is None or not values or len({value for _, value in valued}) == 1:
         return set()
     best = column.better(values)
@@ -346,6 +349,7 @@ def _table(
     cells = [[row.policy, *(_cell(getattr(row, c.key), c.show) for c in columns)] for row in rows]
     marked = [[False, *(row.policy in names for names in best)] for row in rows]
     titles = ["policy", *(column.title for column in columns)]
+    # The first that fits is the easiest to read.
     for draw in (_upright, _sideways, _listed):
         # Without `bold`, which may add what takes no room.
         widest = max(map(len, draw(titles, cells, marked, str).split("\n")))

@@ -179,6 +179,7 @@ def _gemini_messages(said: _Line) -> Iterator[Message]:
         return
     calls = objects_at(said, "toolCalls")
     content = _text(said.get("content"))
+    # Gemini CLI keeps summaries of thoughts, each with a heading.
     reasoning = "\n\n".join(
         f"{each.get('subject')}: {each.get('description')}" for each in objects_at(said, "thoughts")
     )
@@ -304,6 +305,7 @@ def _appended(value: Value) -> list[Message]:
         }
         for call in objects_at(said, "toolCalls")
     ]
+    # Only these fields: Kimi Code writes calls without the envelope of chat completions.
     known = {"role": said.get("role"), "content": said.get("content")}
     if calls:
         known["tool_calls"] = calls

@@ -96,6 +96,7 @@ def _standing(spoken: list[_Entry], every: list[_Entry]) -> Iterator[_Entry]:
         yield from spoken
         return
     replies = {_reply_id(entry) for entry in spoken if text_at(entry, "uuid") in chain} - {""}
+    # Of all blocks of a reply, since each is an entry of its own.
     calls = {call for entry in spoken if _reply_id(entry) in replies for call in _calls(entry)}
     for entry in spoken:
         # Of parallel calls, only the last result is in the chain: each is linked to its own call.
@@ -149,6 +150,7 @@ def _join_replies(entries: Iterable[_Entry]) -> list[_Entry]:
     messages: list[_Entry] = []
     for entry in entries:
         reply = _reply_id(entry)
+        # Later blocks of a reply join the first, wherever results stand between them.
         if reply not in known:
             message = {"role": entry["message"]["role"], "content": _blocks(entry)}
             messages.append(message)
@@ -287,6 +289,7 @@ _SAID: Mapping[str, Callable[[_Entry], Message | None]] = {
     "custom": _user,
     "hookMessage": _user,
     "branchSummary": lambda said: _user({"content": said.get("summary")}),
+    # The originals are in the file.
     "compactionSummary": lambda _: None,
 }
 """The function that reads a message, by role."""

@@ -17,8 +17,8 @@ __all__ = ["StepBudget", "draw_steps", "step_data"]
 
 _SHOWN = 800
 """How many characters of a message are shown."""
+# How many characters of messages a page has at most, so that a browser opens it at once.
 _MOST = 6_000_000
-"""How many characters of messages a page has at most, so that a browser opens it at once."""
 
 
 class StepBudget:
@@ -29,6 +29,7 @@ class StepBudget:
 
     def take(self, transcript: Transcript, replayed: Sequence[Replayed]) -> bool:
         """Return whether a session can be stepped through, and reserve the room for it."""
+        # Views are kept only where they will be shown, because they take memory.
         if not all(each.series for each in replayed):
             return False
         messages = [*transcript.messages]
@@ -87,6 +88,7 @@ def _policy(replayed: Replayed) -> dict[str, Any]:
 
 def _made(replayed: Replayed) -> dict[int, Message]:
     """Return the messages that a policy made, by object id: each is in many series."""
+    # One notice of a cleared output is in every later request, and would be there as often.
     items = (item for one in replayed.series for item in one.items)
     return {id(item): item for item in items if isinstance(item, Message)}
 

@@ -92,6 +92,7 @@ class Transcript:
         closed = close_open_rounds(messages)
         if closed == messages:
             return self
+        # Counted before the repair, which leaves nothing to count.
         rounds = split_rounds(self.messages)
         unanswered = sum(len(found.open_calls) for found in rounds)
         orphans = sum(found.orphaned for found in rounds)
@@ -126,6 +127,7 @@ def read_transcripts(path: str | Path, *, file: BinaryIO | None = None) -> list[
         if file is not None:
             return _read(read_values(file), stem)
         with Path(path).open("rb") as opened:
+            # By its beginning: a database may have any name.
             if opened.read(len(_SQLITE)) == _SQLITE:
                 return _read_database(Path(path))
             opened.seek(0)
@@ -179,6 +181,7 @@ def _read_database(path: Path) -> list[Transcript]:
             find = "SELECT name FROM sqlite_master WHERE type = 'table'"
             tables = {name for (name,) in database.execute(find)}
             if tables >= _OWN_TABLES:
+                # Read at once, since the database is closed below.
                 sessions = list(_own_sessions(database))
             elif tables >= _opencode.TABLES:
                 sessions = list(_opencode.read_rows(database))
@@ -304,8 +307,10 @@ def find_sessions(
                 state = path.stat()
             except OSError:  # it has gone since it was listed, or must not be read
                 continue
+            # An empty file is no session yet: to read it would only be an error.
             if path.is_file() and state.st_size:
                 found.append(FoundSession(agent, path, state.st_mtime, state.st_size))
+    # By path, too, so that files of one moment stay in their order.
     return sorted(found, key=lambda each: (-each.changed, str(each.path)))
 
 

@@ -33,10 +33,10 @@ ADAPTERS = (
     "cohere",
     "ollama",
 )
+# How many rounds before and after the new ones are checked with them.
 _BESIDE = 2
-"""How many rounds before and after the new ones are checked with them."""
+# In the place of rounds that are not checked: most providers want a user message at the beginning.
 _OTHERS = Message("user", "And so on.")
-"""Replaces the rounds that are not checked."""
 
 
 def adapters_of(names: Sequence[str]) -> tuple[ModuleType, ...]:
@@ -61,6 +61,7 @@ def refusal_of(view: list[Message], adapters: Sequence[ModuleType] = ()) -> str:
     >>> refusal_of([Message("tool", tool_results=[ToolResult("c1", "run")])])
     'a call is separated from its result'
     """
+    # It returns the same list if there was nothing to repair.
     if close_open_rounds(view) is not view:
         return "a call is separated from its result"
     for adapter in adapters:
@@ -125,16 +126,19 @@ class Validity:
     def _refusal(self, view: list[Message]) -> str:
         """Do what `refusal_of` does, checking only what is not known to be valid."""
         stretches = list(_stretches(self.sound.unknown(view), _starts(view), len(view)))
+        # A request without messages has no part that could be checked.
         accepted = bool(view) and not any(
             refusal_of(_part(view, *stretch), self.adapters) for stretch in stretches
         )
         problem = "" if accepted else refusal_of(view, self.adapters)
         if not problem:
+            # Added as a whole, so that what is only cut off or grown needs no check next time.
             self.sound.add(view)
         return problem
 
     def _refusal_at_end(self, view: list[Message], length: int, starts: list[int]) -> str:
         """Check the beginning of a valid request as if it were all: only its end is new."""
+        # With the rounds before the end, on which the rules about an end may depend.
         [(first, _)] = _stretches([length - 1], starts, length)
         end = view[first:length]
         if not refusal_of([_OTHERS, *end] if first else end, self.adapters):
