@@ -14,6 +14,7 @@ Every place is the one that its maker documents or writes to (2026-11):
 """
 
 import os
+import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from io import BytesIO
@@ -308,7 +309,7 @@ def find_sessions(
             except OSError:  # it has gone since it was listed, or must not be read
                 continue
             # An empty file is no session yet: to read it would only be an error.
-            if path.is_file() and state.st_size:
+            if stat.S_ISREG(state.st_mode) and state.st_size:
                 found.append(FoundSession(agent, path, state.st_mtime, state.st_size))
     # By path, too, so that files of one moment stay in their order.
     return sorted(found, key=lambda each: (-each.changed, str(each.path)))

@@ -224,7 +224,8 @@ async def _ask_compactor(compact: _Compact, given: list[Message], seconds: float
 
 def _is_late(limit: asyncio.Timeout) -> bool:
     # A timeout cannot end what blocks the loop, and does not notice it afterwards.
-    return limit.expired() or asyncio.get_running_loop().time() > (limit.when() or 0)
+    when = limit.when()
+    return limit.expired() or (when is not None and asyncio.get_running_loop().time() > when)
 
 
 _CALLS = (ToolCall("c1", "read_file", '{"path": "a.py"}'), ToolCall("c2", "read_file", "{oops"))
