@@ -36,6 +36,7 @@ __all__ = [
     "read_items",
     "read_plain",
     "read_store_entries",
+    "text_in",
 ]
 
 _ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
@@ -111,6 +112,13 @@ def read_items(values: Sequence[Value]) -> tuple[list[Message], list[str]]:
 def decode_items(items: list[dict[str, Any]]) -> list[Message]:
     """Return the messages that items of the Responses API are."""
     return _without_native(openai_responses.decode(items))
+
+
+def text_in(content: Any, separator: str = "\n") -> str:
+    """Return the text of a content that is a text, or a list of parts with texts."""
+    if isinstance(content, str):
+        return content
+    return separator.join(filter(None, (text_at(each, "text") for each in objects_at(content))))
 
 
 def make_call(call_id: str, name: str, arguments: Any) -> ToolCall:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from agentic.messages import Message, ToolResult
 from agentic.providers.kit import at, text_at
 from agentic.replay._json_values import Damage, Value, note_originals, objects_at
-from agentic.replay._message_formats import make_call, make_result
+from agentic.replay._message_formats import make_call, make_result, text_in
 
 if TYPE_CHECKING:
     import sqlite3
@@ -138,4 +138,4 @@ def _result(part: dict[str, Any]) -> ToolResult:
 def _texts(parts: list[dict[str, Any]], kind: str) -> str:
     """Return the texts of a kind; those that the user excluded were not sent."""
     found = [part for part in parts if part.get("type") == kind and not part.get("ignored")]
-    return "\n".join(filter(None, (text_at(part, "text") for part in found)))
+    return text_in(found)

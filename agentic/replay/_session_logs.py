@@ -45,6 +45,7 @@ from agentic.replay._message_formats import (
     make_call,
     make_result,
     read_chat,
+    text_in,
 )
 
 __all__ = [
@@ -123,7 +124,7 @@ def _roll_back(items: list[_Line], turns: Any) -> int:
 
 
 def _is_request(item: _Line) -> bool:
-    written = "".join(text_at(part, "text") for part in objects_at(item, "content")).lstrip()
+    written = text_in(item.get("content"), "").lstrip()
     return item.get("role") == "user" and not written.startswith(_INJECTED)
 
 
@@ -337,6 +338,6 @@ def _add_event(messages: list[Message], event: _Line, step: Any) -> Any:
 
 def _kimi_result(event: _Line) -> ToolResult:
     given = event.get("result")
-    text = _text(given.get("output") if isinstance(given, dict) else given)
+    text = text_in(given.get("output") if isinstance(given, dict) else given)
     failed = bool(at(given, "isError"))
     return make_result(text_at(event, "toolCallId"), text_at(event, "name"), text, failed=failed)

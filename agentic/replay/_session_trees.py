@@ -38,7 +38,7 @@ from agentic.replay._json_values import (
     note_originals,
     objects_at,
 )
-from agentic.replay._message_formats import make_call, make_result, read_blocks
+from agentic.replay._message_formats import make_call, make_result, read_blocks, text_in
 from agentic.usage import Usage
 
 __all__ = ["is_claude_entry", "is_pi_entry", "read_claude", "read_pi"]
@@ -210,7 +210,7 @@ def _message(value: Value) -> Message | None:
 
 def _user(said: _Entry) -> Message:
     content = said.get("content")
-    return Message("user", _text(content), media=_media(content))
+    return Message("user", text_in(content), media=_media(content))
 
 
 def _reply(said: _Entry) -> Message:
@@ -223,7 +223,7 @@ def _reply(said: _Entry) -> Message:
     thoughts = [text_at(block, "thinking") for block in blocks if block.get("type") == "thinking"]
     return Message(
         "assistant",
-        _text(said.get("content"), ""),
+        text_in(said.get("content"), ""),
         reasoning="\n\n".join(filter(None, thoughts)),
         tool_calls=calls,
         usage=_usage(said.get("usage")),
@@ -235,7 +235,7 @@ def _result(said: _Entry) -> Message:
     result = make_result(
         text_at(said, "toolCallId"),
         text_at(said, "toolName"),
-        _text(content),
+        text_in(content),
         failed=said.get("isError") is True,
         media=_media(content),
     )
@@ -247,12 +247,6 @@ def _shell(said: _Entry) -> Message | None:
     if said.get("excludeFromContext"):
         return None
     return Message("user", f"Ran `{text_at(said, 'command')}`\n```\n{text_at(said, 'output')}\n```")
-
-
-def _text(content: Any, separator: str = "\n") -> str:
-    if isinstance(content, str):
-        return content
-    return separator.join(filter(None, (text_at(each, "text") for each in objects_at(content))))
 
 
 def _media(content: Any) -> list[Media]:
