@@ -2,6 +2,7 @@
 
 import statistics
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import attrs
@@ -69,7 +70,8 @@ class Report:
     price: Price | None = None
     """What the model's input costs; without it, costs are in tokens."""
 
-    @property
+    # Once: the verdict and each form of the report ask for them, and add up all requests.
+    @cached_property
     def rows(self) -> list[PolicyRow]:
         """The totals of every policy over the transcripts."""
         by_policy = zip(*(replayed for _, replayed in self.replays), strict=True)
