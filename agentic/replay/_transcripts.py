@@ -16,7 +16,7 @@ Every place is the one that its maker documents or writes to (2026-11):
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -192,18 +192,32 @@ def _read_database(path: Path) -> list[Transcript]:
     # What is in a row is another program's: no text, no JSON, or nested too deeply.
     except (sqlite3.Error, ValueError, TypeError, RecursionError) as problem:
         raise Damage(None, f"found a SQLite database that cannot be read ({problem})") from problem
-    # A session that has begun without a message must not hide the others.
-    found = [each for name, values in sessions if (each := _transcript(values, name, [])).messages]
+    found = []
+    for name, values in sessions:
+        with _naming(name):
+            read = _transcript(values, name, [])
+        # A session that has begun without a message must not hide the others.
+        found += [read] if read.messages else []
     if not found:
         raise Damage(None, "found a database with no session in it")
     return found
+
+
+@contextmanager
+def _naming(session: str) -> Iterator[None]:
+    try:
+        yield
+    except Damage as problem:
+        # Without the line: it is counted in the rows of this session.
+        raise Damage(None, f"the session {session!r}: {problem.found}") from problem
 
 
 def _own_sessions(database: "sqlite3.Connection") -> Iterator[tuple[str, list[Value]]]:
     for number, name in database.execute("SELECT number, id FROM sessions ORDER BY id").fetchall():
         find = "SELECT text FROM entries WHERE session = ? ORDER BY seq"
         lines = [text for (text,) in database.execute(find, (number,))]
-        values = read_values(BytesIO(b"\n".join([*lines, b""]))).values if lines else []
+        with _naming(name):
+            values = read_values(BytesIO(b"\n".join([*lines, b""]))).values if lines else []
         # Of a session without any, the other entries would not be recognized.
         if entries := [each for each in values if _message_formats.is_store_entry(each.data)]:
             yield name, entries

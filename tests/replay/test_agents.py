@@ -412,6 +412,23 @@ def test_our_own_database_is_read(tmp_path: Path) -> None:
     assert second.messages[0].content == "Again \ud83d."
 
 
+@pytest.mark.parametrize("text", ['{"v":1,', '{"v":9,"type":"message"}'])
+def test_a_damaged_session_is_named(text: str, tmp_path: Path) -> None:
+    """A line of it would be a line of nothing that anybody can open."""
+    make_database(
+        tmp_path / "agent.db",
+        "CREATE TABLE sessions (number, id)",
+        "CREATE TABLE entries (session, seq, text)",
+        "INSERT INTO sessions VALUES (1, 'torn')",
+        "INSERT INTO entries VALUES (1, 1, CAST('TEXT' AS BLOB))".replace("TEXT", text),
+    )
+
+    with pytest.raises(TranscriptUnreadable, match=r"agent\.db: the session 'torn': ") as refused:
+        read_transcripts(tmp_path / "agent.db")
+
+    assert refused.value.line is None
+
+
 def test_another_database_is_no_transcript(tmp_path: Path) -> None:
     """And so is one that is damaged; both say so."""
     make_database(tmp_path / "other.db", "CREATE TABLE notes (text)")
