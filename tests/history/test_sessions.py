@@ -2,6 +2,7 @@ import asyncio
 import itertools
 import shutil
 from collections.abc import AsyncIterator, Iterator, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,29 @@ class _OpeningAnything(_Broken):
 class _ListingByName(_Broken):
     async def list(self) -> Sequence[SessionInfo]:
         return sorted(await super().list(), key=lambda info: info.id)
+
+
+class _Behind(_Broken):
+    """Times of a server whose clock is a minute late."""
+
+    minutes = 1
+
+    async def list(self) -> Sequence[SessionInfo]:
+        late = timedelta(minutes=self.minutes)
+        return [
+            attrs.evolve(info, created_at=info.created_at - late, changed_at=info.changed_at - late)
+            for info in await super().list()
+        ]
+
+
+class _Forgetful(_Behind):
+    minutes = 60 * 24 * 365 * 50
+
+
+@pytest.mark.slow
+def test_a_servers_clock_may_be_behind(places: Iterator[Path]) -> None:
+    """By a minute, as clocks of two machines are."""
+    check_sessions(lambda: _Behind(next(places), fsync=False))
 
 
 class _CountingEntries(_Broken):
@@ -127,6 +151,7 @@ class _ImportingHalf(_Broken):
         (_OpeningAnything, "could lead elsewhere"),
         (_ListingByName, "changed last first"),
         (_CountingEntries, "with its counts"),
+        (_Forgetful, "with its counts and times"),
         (_ForgettingTitles, r"rename\(\) gives a title"),
         (_TakingAnyTitle, "one line of text"),
         (_LeavingOutputs, "It returned|the outputs with it"),
