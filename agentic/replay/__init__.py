@@ -28,11 +28,4 @@ from agentic.replay._transcripts import find_sessions as find_sessions
 from agentic.replay._transcripts import read_transcripts
 from agentic.replay._validity import ADAPTERS as ADAPTERS
 
-__all__ = [
-    "ContextLimits",
-    "ReplayPolicy",
-    "Report",
-    "make_policy",
-    "read_transcripts",
-    "replay",
-]
+__all__ = ["ContextLimits", "ReplayPolicy", "Report", "make_policy", "read_transcripts", "replay"]

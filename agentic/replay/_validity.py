@@ -24,15 +24,7 @@ from agentic.replay._records import MessageMemo
 
 __all__ = ["ADAPTERS", "SoundNeighbours", "Validity", "adapters_of", "refusal_of"]
 
-ADAPTERS = (
-    "anthropic",
-    "openai_chat",
-    "openai_responses",
-    "gemini",
-    "bedrock",
-    "cohere",
-    "ollama",
-)
+ADAPTERS = ("anthropic", "openai_chat", "openai_responses", "gemini", "bedrock", "cohere", "ollama")
 # How many rounds before and after the new ones are checked with them.
 _BESIDE = 2
 # In the place of rounds that are not checked: most providers want a user message at the beginning.

@@ -17,14 +17,7 @@ import attrs
 from agentic.context.strategies import FitContextWindow
 from agentic.errors import ConfigError
 from agentic.messages import Message, ProviderPayload, leading_system_count
-from agentic.testing._adapter_examples import (
-    ANSWER,
-    CALL,
-    CONVERSATIONS,
-    MARKED,
-    RESULT,
-    find_talk,
-)
+from agentic.testing._adapter_examples import ANSWER, CALL, CONVERSATIONS, MARKED, RESULT, find_talk
 from agentic.testing._adapter_protocol import (
     MARK,
     Adapter,

@@ -151,11 +151,7 @@ MARKED: dict[str, list[Message]] = {
         Message("system", "mark-later-rule"),
         Message("user", "mark-pinned", pinned=True),
         Message("assistant", "mark-again", tool_calls=[_marked_call("b")]),
-        Message(
-            "tool",
-            tool_results=[_marked_result("b", error="mark-error")],
-            media=[_PICTURE],
-        ),
+        Message("tool", tool_results=[_marked_result("b", error="mark-error")], media=[_PICTURE]),
         Message("assistant", "mark-answer"),
         Message("user", "mark-last", media=[Media("image/jpeg", b"\xff\xd8\xff\xe0")]),
     ],

@@ -62,9 +62,7 @@ TALK = [ASK, CALL, RESULT, ANSWER]
 SURROGATES = [
     Message("user", "cut in two: \ud83d, \x00 and \u2028"),
     Message(
-        "assistant",
-        "\udfff",
-        tool_calls=[ToolCall("\udc00", "read_file", '{"\\ud83d": "\udc00"}')],
+        "assistant", "\udfff", tool_calls=[ToolCall("\udc00", "read_file", '{"\\ud83d": "\udc00"}')]
     ),
     Message("tool", tool_results=[ToolResult("\udc00", "\ud800", "\udead\x00\n\udbff")]),
 ]

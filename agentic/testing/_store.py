@@ -403,12 +403,7 @@ _PROMISES: dict[type[Any], Sequence[Promise]] = {
         _leaves_orphans_out,
         _stays_raw,
     ],
-    Rewriter: [
-        _replaces,
-        _replaces_again,
-        _replaces_by_nothing,
-        _copies_what_it_is_given,
-    ],
+    Rewriter: [_replaces, _replaces_again, _replaces_by_nothing, _copies_what_it_is_given],
     Archive: [
         _archives_all,
         _archives_raw,
