@@ -11,6 +11,7 @@ then an empty piece:
 https://docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling (2026-11).
 """
 
+import copy
 import itertools
 import re
 from typing import Any
@@ -59,7 +60,8 @@ class _PartialCall:
         call = field(part, "functionCall")
         kept = {key: value for key, value in call.items() if key not in _STREAMING}
         args = field(call, "args")
-        args = dict(args) if isinstance(args, dict) else {}
+        # A copy, with all that is in it: later pieces go into objects of the caller's event.
+        args = copy.deepcopy(args) if isinstance(args, dict) else {}
         begun = cls({**part, "functionCall": {**kept, "args": args}})
         begun.add(call)
         return begun
@@ -100,7 +102,8 @@ def _step(found: "re.Match[str]") -> str | int:
 def _value(piece: Any) -> Any:
     if has_field(piece, "stringValue"):
         return text_of(piece, "stringValue")
-    return next((field(piece, name) for name in _VALUES if has_field(piece, name)), None)
+    found = next((field(piece, name) for name in _VALUES if has_field(piece, name)), None)
+    return found if isinstance(found, int | float) else None
 
 
 def _reach(holder: Any, steps: list[str | int]) -> Any:

@@ -253,3 +253,14 @@ def test_arguments_of_another_type_begin_anew(args: Any) -> None:
     whole = _assemble(begin, _event(_piece("$.a", stringValue="x")), _event(_call(), **END))
 
     assert whole["candidates"][0]["content"]["parts"][0]["functionCall"]["args"] == {"a": "x"}
+
+
+def test_events_stay_as_they_came() -> None:
+    """The arguments that a call begins with are the caller's, and pieces go into a copy."""
+    begin = _event(_call(name="f", args={"a": {}}, willContinue=True))
+
+    whole = _assemble(begin, _event(_piece("$.a.b", stringValue="x")), _event(_call(), **END))
+
+    (part,) = whole["candidates"][0]["content"]["parts"]
+    assert part["functionCall"]["args"] == {"a": {"b": "x"}}
+    assert begin == _event(_call(name="f", args={"a": {}}, willContinue=True))
