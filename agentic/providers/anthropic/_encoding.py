@@ -290,8 +290,7 @@ def _with_system_in_place(turns: list[Turn]) -> list[Turn]:
             placed.append(turn)
             continue
         text = "\n\n".join(filter(None, map(text_of, turn.blocks)))
-        blocks = _rebuild(Message("system", text))
-        placed += [Turn({"role": "user", "content": blocks})] if blocks else []
+        placed += _written_anew(Message("system", text))
     return placed
 
 

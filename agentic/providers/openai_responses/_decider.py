@@ -34,16 +34,8 @@ _REFUSALS = ("encrypted content is not supported", "reasoning.encrypted_content"
 _TIED = {"message", "function_call", "custom_tool_call"}
 # What the endpoint that counts tokens accepts of a request, and the SDK's own arguments.
 _COUNTED = (
-    "conversation",
-    "input",
-    "instructions",
-    "parallel_tool_calls",
-    "previous_response_id",
-    "reasoning",
-    "text",
-    "tool_choice",
-    "tools",
-    "truncation",
+    *("conversation", "input", "instructions", "parallel_tool_calls", "previous_response_id"),
+    *("reasoning", "text", "tool_choice", "tools", "truncation"),
     *("extra_body", "extra_headers", "timeout"),
 )
 

@@ -108,10 +108,13 @@ class StreamedResponse(ModelStream):
         if not isinstance(item, Mapping):
             return
         known = self._find(data, item)
-        index = at(data, "output_index")
-        fresh = index if isinstance(index, int) else max(self._items, default=-1) + 1
-        place = known if done and known is not None else fresh
+        place = known if done and known is not None else self._place(data)
         self._items[place] = _copy(item)
+
+    def _place(self, data: Any) -> int:
+        """Return the place of a new item: the index in the event, or else the end."""
+        index = at(data, "output_index")
+        return index if isinstance(index, int) else max(self._items, default=-1) + 1
 
     def _take_piece(self, name: str, step: str, data: Any) -> str:
         if step not in {"added", "delta", "done"}:
@@ -147,8 +150,7 @@ class StreamedResponse(ModelStream):
         """Return the item that an event refers to; create it if necessary."""
         found = self._find(data, data)
         if found is None:
-            index = at(data, "output_index")
-            found = index if isinstance(index, int) else max(self._items, default=-1) + 1
+            found = self._place(data)
             self._items[found] = {"type": "message", "role": "assistant", "content": []}
         return self._items[found]
 
