@@ -76,7 +76,7 @@ class Decider(ModelDecider):
         Raises:
             RequestFailed: the provider returned no count.
         """
-        body = _body(request, self.model)
+        body = self._body(request, is_whole=True)
         if not self.client.vertexai:  # https://ai.google.dev/api/tokens: one or the other
             name = self.model if "/" in self.model else f"models/{self.model}"
             body = {"contents": [], "generateContentRequest": {"model": name, **body}}
@@ -98,11 +98,7 @@ class Decider(ModelDecider):
         return [(model.name or "").removeprefix("models/") async for model in pages]
 
     def _call(self, request: Input, **config: Any) -> dict[str, Any]:
-        body = _body(request, self.model)
-        key = next((key for key in _INSTRUCTIONS if key in body), "")
-        # The SDK lets the body replace the option.
-        if key and (given := self.options.get("system_instruction")):
-            body[key] = {"parts": [*parts_of(plain(given)), *parts_of(body[key])]}
+        body = self._body(request)
         tools = [*(self.options.get("tools") or ()), *body.pop("tools", ())]
         settings = {
             # The caller runs the tools, not the SDK.
@@ -114,14 +110,22 @@ class Decider(ModelDecider):
         }
         return {"model": self.model, "contents": _PLACEHOLDER, "config": settings}
 
+    def _body(self, request: Input, *, is_whole: bool = False) -> dict[str, Any]:
+        body = encode_request(
+            request.history,
+            system_prompt=request.system_prompt,
+            tools=request.tools,
+            model=self.model,
+        )
+        # The SDK lets the body replace an instruction of the options, and writes one that is alone,
+        # but only for a reply: what is counted has to be whole.
+        key = next((key for key in _INSTRUCTIONS if key in body), _INSTRUCTIONS[0] * is_whole)
+        if key and (given := self.options.get("system_instruction")):
+            body[key] = {"parts": [*parts_of(plain(given)), *parts_of(body.get(key))]}
+        return body
+
     def _http_options(self, body: Mapping[str, Any]) -> Any:
         given: Any = self.options.get("http_options") or {}
         if isinstance(given, Mapping):
             return {**given, "extra_body": {**(given.get("extra_body") or {}), **body}}
         return given.model_copy(update={"extra_body": {**(given.extra_body or {}), **body}})
-
-
-def _body(request: Input, model: str) -> dict[str, Any]:
-    return encode_request(
-        request.history, system_prompt=request.system_prompt, tools=request.tools, model=model
-    )

@@ -68,7 +68,8 @@ def native_payload(
 def _says_the_same(message: Message, decoded: Message, wire_name: Callable[[str], str]) -> bool:
     # Only what is sent: a message may have been pinned, or given an id and a time, since.
     given = _sent_fields(message, wire_name)
-    return given in (_sent_fields(decoded, wire_name), _sent_fields(_pooled(decoded), wire_name))
+    others = (decoded, _pooled(decoded))
+    return any(given == _sent_fields(other, wire_name) for other in others)
 
 
 def _pooled(message: Message) -> Message:

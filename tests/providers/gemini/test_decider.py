@@ -321,6 +321,18 @@ def test_tokens_include_prompt_and_tools(google: Any) -> None:
     assert google.requests[0]["contents"] == []
 
 
+@pytest.mark.parametrize("prompt", ["", "Be brief."])
+def test_instruction_of_options_is_counted(google: Any, prompt: str) -> None:
+    """It is a part of the request that a reply is asked for."""
+    google.answers = [{"totalTokens": 31}]
+    decider = google.decider(options={"system_instruction": "Ahoy."})
+
+    asyncio.run(decider.count_tokens(_input(system_prompt=prompt)))
+
+    counted = google.requests[0]["generateContentRequest"]["systemInstruction"]["parts"]
+    assert [part["text"] for part in counted] == list(filter(None, ["Ahoy.", prompt]))
+
+
 def test_vertex_ai_gets_the_same_words(google: Any) -> None:
     """Its count endpoint takes the request's own fields."""
     google.answers = [HELLO, {"totalTokens": 31}, {}]
