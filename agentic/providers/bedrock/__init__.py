@@ -51,13 +51,7 @@ from agentic.providers.overflow import is_context_overflow as is_context_overflo
 if typing.TYPE_CHECKING:
     from agentic.providers.validators.bedrock import validate
 
-__all__ = [
-    "Decider",
-    "decode_request",
-    "decode_response",
-    "encode_request",
-    "validate",
-]
+__all__ = ["Decider", "decode_request", "decode_response", "encode_request", "validate"]
 
 # No Decider needs it.
 __getattr__, __dir__ = _lazy.load_lazily(

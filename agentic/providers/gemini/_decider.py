@@ -119,7 +119,8 @@ class Decider(ModelDecider):
         )
         # The SDK lets the body replace an instruction of the options, and writes one that is alone,
         # but only for a reply: what is counted has to be whole.
-        key = next((key for key in _INSTRUCTIONS if key in body), _INSTRUCTIONS[0] * is_whole)
+        alone = _INSTRUCTIONS[0] if is_whole else ""
+        key = next((key for key in _INSTRUCTIONS if key in body), alone)
         if key and (given := self.options.get("system_instruction")):
             body[key] = {"parts": [*parts_of(plain(given)), *parts_of(body.get(key))]}
         return body

@@ -11,12 +11,7 @@ from agentic.providers._model import ModelDecider, counted_tokens
 from agentic.providers.kit import at, items_at, plain
 from agentic.providers.openai_responses._decoding import NAME
 from agentic.providers.openai_responses._encoding import TOOL_NAMES, encode_request
-from agentic.providers.openai_responses._items import (
-    is_openais,
-    is_unsealed,
-    item_role,
-    type_of,
-)
+from agentic.providers.openai_responses._items import is_openais, is_unsealed, item_role, type_of
 from agentic.providers.openai_responses._replies import decode_response
 from agentic.providers.openai_responses._streaming import StreamedResponse, raise_failure
 
