@@ -51,7 +51,6 @@ _BETWEEN = {
 _CLAUDE = re.compile(r"anthropic\.claude-(?!v\d|instant|3-(?:opus|sonnet|haiku)|3-5-sonnet)")
 _NOVA = re.compile(r"amazon\.nova-(?:micro|lite|pro|premier|2-lite)-")
 _MARK = {"cachePoint": {"type": "default"}}
-_MARKED_MESSAGES = 2
 
 
 def refuses_two_kinds(model: str) -> bool:
@@ -201,11 +200,9 @@ def _markable(request: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _mark_messages(messages: list[Any]) -> list[Any]:
-    marked, left = list(messages), _MARKED_MESSAGES
-    for place in reversed(range(len(marked))):
-        blocks = items_at(marked[place], "content")
-        # As for Anthropic: one mark writes the cache, the one before it reads it.
-        if left and blocks and at(marked[place], "role") == "user":
-            marked[place] = {**marked[place], "content": [*blocks, _MARK]}
-            left -= 1
+    marked = list(messages)
+    users = [place for place, each in enumerate(messages) if at(each, "role") == "user"]
+    # As for Anthropic: the last mark writes the cache, and the one before it reads it.
+    for place in [place for place in users if items_at(messages[place], "content")][-2:]:
+        marked[place] = {**messages[place], "content": [*messages[place]["content"], _MARK]}
     return marked

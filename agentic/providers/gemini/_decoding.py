@@ -163,11 +163,9 @@ def _shares(parts: list[Any], keys: set[str]) -> list[str | None]:
     """Return the shares of a content, one for each of its messages."""
     if keys.isdisjoint(ANSWERS):
         return [None]
-    answers = [has_field(part, "functionResponse") for part in parts]
     # Results and the user's words next to them are two messages here, with two roles.
-    if any(answers) and not all(answers):
-        return [RESULTS, REST]
-    return [None]
+    answers = {has_field(part, "functionResponse") for part in parts}
+    return [RESULTS, REST] if len(answers) > 1 else [None]
 
 
 def read_message(payload: Any, native: ProviderPayload | None = None) -> Message:

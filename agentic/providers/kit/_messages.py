@@ -6,6 +6,7 @@ of one role may not follow each other, they are joined.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import attrs
@@ -202,7 +203,8 @@ def join_runs(
     itself is returned.
     """
     # Most conversations end here, without being split into rounds.
-    if not any(map(_follows_a_caller, messages, messages[1:])):
+    pairs = pairwise(messages)
+    if not any(caller.tool_calls and after.role == "assistant" for caller, after in pairs):
         return messages
     joined: list[Message] = []
     for found in split_rounds(messages):
@@ -211,10 +213,6 @@ def join_runs(
         joined += join(replies) if len(replies) > 1 else replies
         joined += found.messages[len(replies) :]
     return joined
-
-
-def _follows_a_caller(caller: Message, message: Message) -> bool:
-    return bool(caller.tool_calls) and message.role == "assistant"
 
 
 def merge_replies(replies: Sequence[Message]) -> Message:
