@@ -99,7 +99,7 @@ def _payload(response: Any) -> dict[str, Any]:
     content = at(_first_candidate(response), "content")
     # A copy: the response is the caller's.
     content = dict(content) if isinstance(content, Mapping) else {}
-    # Omitted in some streams, and null in others; with another role it would be read as the user's.
+    # Omitted in some streams; without it, or with another role, this would be read as the user's.
     content["role"] = "model"
     # With the response's id, since another reply may hold the very same call.
     ids = made_ids(content, text_of(response, "responseId"))
