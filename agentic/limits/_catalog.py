@@ -21,11 +21,13 @@ import importlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
+from itertools import repeat
 from types import MappingProxyType
 from typing import Protocol
 
 import attrs
 
+from agentic._validate import is_whole
 from agentic.errors import ConfigError
 
 __all__ = [
@@ -49,16 +51,10 @@ _SERVERS_WITH_PREFIXES = ("aws", "openrouter")
 _NAME_END = re.compile(r"\Z|[@:/_.]|-(?![1-9]\d?(?![0-9a-z:]))")
 
 
-def _tokens(instance: object, attribute: "attrs.Attribute[int]", value: object) -> None:
-    # In Python, True is an int, but here it would be a mistake.
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        owner = type(instance).__name__
-        raise ConfigError(
-            f"{owner}.{attribute.name}",
-            value,
-            "a whole number of tokens >= 0",
-            "write the number out, or take it from limits.lookup(model)",
-        )
+def _tokens(_: object, attribute: "attrs.Attribute[int]", value: object) -> None:
+    remedy = "write the number out, or take it from limits.lookup(model)"
+    # With the record's name: a configuration may hold it far from where it is used.
+    is_whole(0, value, f"ModelLimits.{attribute.name}", remedy)
 
 
 @attrs.frozen
@@ -141,7 +137,8 @@ def _longest_name(model: str, names: Iterable[str]) -> str | None:
     text = _spell(model)
     tails = [text[end.end() :] for end in _PREFIX_END.finditer(text)]
     tails.append(text.replace(":", "-"))  # Ollama's tags: gpt-oss:20b
-    found = [name for name in names if any(_begins_with(tail, _spell(name)) for tail in tails)]
+    # Each name is spelled once, not once for each tail: this runs before every request.
+    found = [name for name in names if any(map(_begins_with, tails, repeat(_spell(name))))]
     # Equal lengths are decided by the name, never by the order of the catalog.
     return max(found, key=lambda name: (len(name), name), default=None)
 
@@ -150,6 +147,7 @@ def _registered(model: str) -> ModelLimits:
     """Look a model up in the registry, which is imported only when it is needed."""
     if not model.strip():  # a decider without a name: the import alone takes a sixth of a second
         return _UNKNOWN
+    # Asked anew each time, because the library may fetch newer prices while a program runs.
     try:
         snapshot = importlib.import_module("genai_prices.data_snapshot").get_snapshot()
     except ImportError:
