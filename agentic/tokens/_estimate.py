@@ -119,20 +119,8 @@ _SCRIPTS: Mapping[str, tuple[range, ...]] = {
     "full width": (range(0xFF, 0x100),),
 }
 """Maps high bytes to what they are counted as. A low surrogate is counted with its high one."""
-_ALPHABETS = frozenset(
-    high
-    for name in (
-        "extended Latin",
-        "rare Latin",
-        "Greek",
-        "Cyrillic",
-        "Hebrew",
-        "Arabic",
-        "Vietnamese",
-    )
-    for block in _SCRIPTS[name]
-    for high in block
-)
+_SPACED = ("extended Latin", "rare Latin", "Greek", "Cyrillic", "Hebrew", "Arabic", "Vietnamese")
+_ALPHABETS = frozenset(high for name in _SPACED for block in _SCRIPTS[name] for high in block)
 """The blocks whose words are separated, and are split off like those of ASCII."""
 _IDS = bytes(
     next((i for i, blocks in enumerate(_SCRIPTS.values(), 1) if any(high in b for b in blocks)), 0)

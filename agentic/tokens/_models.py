@@ -46,60 +46,35 @@ __all__ = [
 
 # The vocabularies of local models that quicktok includes.
 _OPEN = {
-    "llama-3": "llama3",
-    "llama3": "llama3",
-    "meta-llama-3": "llama3",
-    "qwen3": "qwen3",
-    "qwen2": "qwen3",
-    "qwen2.5": "qwen3",
+    **dict.fromkeys(("llama-3", "llama3", "meta-llama-3"), "llama3"),
+    **dict.fromkeys(("qwen3", "qwen2", "qwen2.5"), "qwen3"),
 }
 # How many tokens a model counts where o200k_base counts one. Claude up to 4.6: 1.26 on 452 calls of
 # a recorded session; since Opus 4.7 up to 1.35 times that:
 # https://www.nxcode.io/zh/resources/news/claude-opus-4-7-developer-guide-api-claude-code-migration-2026
 # DeepSeek: 1.13 on 1,900 recorded calls. Gemini: four characters a token (https://ai.google.dev/gemini-api/docs/tokens),
 # of which o200k_base needs 0.9 in code and prose. Others: vocabularies of 128,000 to 256,000 words.
-_NEW_CLAUDE = 1.55
 _SCALES = {
     "claude": 1.3,
-    "claude-opus-4-7": _NEW_CLAUDE,
-    "claude-opus-4-8": _NEW_CLAUDE,
-    "claude-opus-4.7": _NEW_CLAUDE,
-    "claude-opus-4.8": _NEW_CLAUDE,
-    "claude-opus-5": _NEW_CLAUDE,
-    "claude-sonnet-5": _NEW_CLAUDE,
-    "claude-haiku-5": _NEW_CLAUDE,
-    "claude-fable-5": _NEW_CLAUDE,
+    **dict.fromkeys(("claude-opus-4-7", "claude-opus-4.7"), 1.55),
+    **dict.fromkeys(("claude-opus-4-8", "claude-opus-4.8"), 1.55),
+    **dict.fromkeys(("claude-opus-5", "claude-sonnet-5", "claude-haiku-5", "claude-fable-5"), 1.55),
     "deepseek": 1.15,
-    "gemini": 1.1,
-    "gemma": 1.1,
+    **dict.fromkeys(("gemini", "gemma"), 1.1),
     # Has its own tokenizer: https://keras.io/keras_hub/api/models/qwen3_5/qwen3_5_tokenizer/
-    "qwen3.5": 1.15,
-    "qwen3.6": 1.15,
-    "qwen3.7": 1.15,
+    **dict.fromkeys(("qwen3.5", "qwen3.6", "qwen3.7"), 1.15),
 }
 _OTHER_SCALE = 1.15
 _NEWER_OPENAI = ["gpt", "codex"]  # newer than tiktoken's table, but so far with a known vocabulary
 MODEL_ENCODINGS: Mapping[str, str] = MappingProxyType(
     {
-        "o1": "o200k_base",
-        "o3": "o200k_base",
-        "o4-mini": "o200k_base",
-        "gpt-5": "o200k_base",
-        "gpt-4.5": "o200k_base",
-        "gpt-4.1": "o200k_base",
-        "gpt-4o": "o200k_base",
-        "chatgpt-4o": "o200k_base",
+        **dict.fromkeys(("o1", "o3", "o4-mini", "gpt-5", "gpt-4.5", "gpt-4.1"), "o200k_base"),
+        **dict.fromkeys(("gpt-4o", "chatgpt-4o"), "o200k_base"),
         "gpt-oss": "o200k_harmony",
-        "gpt-4": "cl100k_base",
-        "gpt-3.5": "cl100k_base",
-        "gpt-35": "cl100k_base",
-        "davinci-002": "cl100k_base",
-        "babbage-002": "cl100k_base",
-        "text-embedding-ada-002": "cl100k_base",
-        "text-embedding-3-small": "cl100k_base",
-        "text-embedding-3-large": "cl100k_base",
-        "claude": "cl100k_base",
-        "default": "cl100k_base",
+        **dict.fromkeys(("gpt-4", "gpt-3.5", "gpt-35"), "cl100k_base"),
+        **dict.fromkeys(("davinci-002", "babbage-002"), "cl100k_base"),
+        **dict.fromkeys(("text-embedding-ada-002", "text-embedding-3-small"), "cl100k_base"),
+        **dict.fromkeys(("text-embedding-3-large", "claude", "default"), "cl100k_base"),
     }
 )
 """Maps the start of a model's name to its encoding; `default` is for all others. Claude's

@@ -1,8 +1,5 @@
 import json
-import os
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -171,7 +168,7 @@ def test_exact_counter_can_change_its_process() -> None:
     assert pickle.loads(pickle.dumps(counter)).count("Hello, world!") == 4  # noqa: S301  our own
 
 
-def test_missing_extra_is_named() -> None:
+def test_missing_extra_is_named(run_python: Callable[[str], str]) -> None:
     """With the line that installs it; for_model does without."""
     script = """
 import sys
@@ -186,11 +183,7 @@ for make in (tokens.QuicktokCounter, tokens.TiktokenCounter, lambda: tokens.Toke
 print(tokens.for_model("gpt-4o").description)
 print(tokens.for_model("llama-3.1-8b").is_exact, tokens.estimate_tokens([{"content": "x" * 40}]))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=os.environ
-    )
-
-    assert done.stdout.split("\n")[:5] == [
+    assert run_python(script).split("\n") == [
         "this counter needs an extra: pip install 'agentic-weave[context]'",
         "this counter needs an extra: pip install 'agentic-weave[tiktoken]'",
         "this counter needs an extra: pip install 'agentic-weave[tokenizers]'",
@@ -199,12 +192,8 @@ print(tokens.for_model("llama-3.1-8b").is_exact, tokens.estimate_tokens([{"conte
     ]
 
 
-def test_importing_the_room_loads_no_tokenizer() -> None:
+def test_importing_the_room_loads_no_tokenizer(run_python: Callable[[str], str]) -> None:
     """Nor anything else that a counter does not need."""
-    script = "import sys, agentic.tokens; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
+    loaded = run_python("import sys, agentic.tokens; print(*sys.modules)").split()
 
-    heavy = {"quicktok", "tiktoken", "tokenizers", "numpy", "asyncio", "requests"}
-    assert not heavy & set(done.stdout.split())
+    assert {"quicktok", "tiktoken", "tokenizers", "numpy", "asyncio", "requests"}.isdisjoint(loaded)
