@@ -8,8 +8,8 @@ import difflib
 import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, ClassVar
+from contextlib import asynccontextmanager
+from typing import Any, ClassVar, TypeAlias
 from urllib.parse import urlsplit
 
 import attrs
@@ -23,7 +23,7 @@ from agentic.providers.kit._json import GrowingText
 from agentic.providers.overflow import read_overflow, read_silent_overflow
 from agentic.providers.overflow._error_text import status_of
 
-__all__ = ["ModelDecider", "ModelStream", "counted_tokens", "provider_errors", "reported_error"]
+__all__ = ["ModelDecider", "ModelStream", "counted_tokens", "reported_error"]
 
 _SDKS = {"openai", "anthropic", "google", "boto3", "botocore", "cohere"}
 _TRANSPORTS = {"httpx", "httpx2", "httpcore", "httpcore2", "aiohttp", "urllib3", "requests"}
@@ -40,6 +40,7 @@ _UNKNOWN_MODEL = re.compile(
 (https://github.com/langbot-app/LangBot/issues/1643), OpenRouter
 (https://github.com/OpenRouterTeam/openrouter-examples/issues/74) and Mistral
 (https://github.com/tmc/langchaingo/issues/1233)."""
+_ListModels: TypeAlias = Callable[[], Awaitable[Sequence[str]]]
 _LISTED = 20
 """The most models that an error names."""
 _LISTING_SECONDS = 5.0
@@ -116,10 +117,69 @@ class ModelDecider:
         limits = self.limits()
         return limits.context_window if limits.known else None
 
-    def _errors(self, received: Callable[[], str] = str) -> AbstractAsyncContextManager[None]:
-        """Translate the exceptions of a block; `received` returns what a stream has delivered."""
-        list_models = getattr(self, "list_models", None)
-        return provider_errors(self._provider, self.model, self._window, received, list_models)
+    @asynccontextmanager
+    async def _errors(self, received: Callable[[], str] = str) -> AsyncIterator[None]:
+        """Translate exceptions that an SDK raises inside the block into a `ProviderError`.
+
+        `received` returns the text that a stream has delivered so far.
+
+        Raises:
+            ContextOverflow: the request does not fit the model's window.
+            IncompleteReply: the connection was lost in the middle of a reply.
+            RequestFailed: the provider refused the request for another reason, or did not answer.
+        """
+        try:
+            yield
+        # Not BaseException: a cancellation is not a failure of the provider.
+        except Exception as error:
+            failure: Exception = error
+            # Reported inside a stream or a body, where the window is not known.
+            if isinstance(error, ContextOverflow):
+                error.window = error.window or _exceeded(self._window, error.sent)
+            if _speaks_of_the_provider(error):
+                failure = self._translated(error, received())
+            failure = await self._with_models(failure)
+            # `raise failure from error` would make the exception its own cause.
+            if failure is error:
+                raise
+            raise failure from error
+
+    def _translated(self, error: Exception, received: str) -> ProviderError:
+        status = status_of(error)
+        # An answer with a status is a refusal, whatever came before it.
+        if received and status is None and read_overflow(error) is None:
+            return IncompleteReply(received)
+        problem = _text_of(error)
+        if isinstance(error, _UNREADABLE):
+            problem = f"the answer cannot be read: {problem}"
+        if status is None and (address := _address(error)):
+            problem = f"{problem.rstrip('.')} at {address}"
+        provider, window = self._provider, self._window
+        return reported_error(error, provider, self.model, status, problem, window=window)
+
+    async def _with_models(self, error: Exception) -> Exception:
+        """Return the error, with the models that exist if it says that this one does not."""
+        # Not every adapter has a list of models.
+        list_models: _ListModels | None = getattr(self, "list_models", None)
+        if list_models is None or not isinstance(error, RequestFailed):
+            return error
+        # Other refusals with 400 are about a request to a model that may exist under an alias,
+        # which lists leave out.
+        is_unknown = error.status == _BAD_REQUEST and _UNKNOWN_MODEL.search(error.problem)
+        if not is_unknown and error.status != _NOT_FOUND:
+            return error
+        try:
+            names = await asyncio.wait_for(list_models(), _LISTING_SECONDS)
+        except Exception:  # noqa: BLE001  a server need not list its models
+            return error
+        # A model that is listed exists, so the 404 is about something else.
+        if not names or self.model in names:
+            return error
+        near = difflib.get_close_matches(self.model, names, 1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+        listed = ", ".join(sorted(names)[:_LISTED])
+        return attrs.evolve(error, problem=f"{error.problem}{hint}; there are {listed}{more}")
 
     def _without(self, part: str, body: Any) -> RequestFailed:
         """Return the error for an answer that is no reply, such as the login page of a proxy."""
@@ -185,42 +245,6 @@ class ModelStream:
         raise NotImplementedError
 
 
-@asynccontextmanager
-async def provider_errors(
-    provider: str,
-    model: str,
-    window: int | None,
-    received: Callable[[], str] = str,
-    list_models: Callable[[], Awaitable[Sequence[str]]] | None = None,
-) -> AsyncIterator[None]:
-    """Translate exceptions that an SDK raises inside the block into a `ProviderError`.
-
-    `window` is the model's context window in tokens, if the caller knows it. `received` returns the
-    text that a stream has delivered so far. `list_models` is asked what exists if the provider does
-    not know the model.
-
-    Raises:
-        ContextOverflow: the request does not fit the model's window.
-        IncompleteReply: the connection was lost in the middle of a reply.
-        RequestFailed: the provider refused the request for another reason, or did not answer.
-    """
-    try:
-        yield
-    # Not BaseException: a cancellation is not a failure of the provider.
-    except Exception as error:
-        failure: Exception = error
-        # Reported inside a stream or a body, where the window is not known.
-        if isinstance(error, ContextOverflow):
-            error.window = error.window or _exceeded(window, error.sent)
-        if _speaks_of_the_provider(error):
-            failure = _translated(error, provider, model, window, received())
-        failure = await _with_models(failure, model, list_models)
-        # `raise failure from error` would make the exception its own cause.
-        if failure is error:
-            raise
-        raise failure from error
-
-
 def reported_error(
     said: Any,
     provider: str,
@@ -277,21 +301,6 @@ def _speaks_of_the_provider(error: Exception) -> bool:
     return isinstance(error, OSError) and error.filename is None
 
 
-def _translated(
-    error: Exception, provider: str, model: str, window: int | None, received: str
-) -> ProviderError:
-    status = status_of(error)
-    # An answer with a status is a refusal, whatever came before it.
-    if received and status is None and read_overflow(error) is None:
-        return IncompleteReply(received)
-    problem = _text_of(error)
-    if isinstance(error, _UNREADABLE):
-        problem = f"the answer cannot be read: {problem}"
-    if status is None and (address := _address(error)):
-        problem = f"{problem.rstrip('.')} at {address}"
-    return reported_error(error, provider, model, status, problem, window=window)
-
-
 def _text_of(error: Exception) -> str:
     # The text of Cohere's errors begins with all headers of the response.
     body = vars(error).get("body") if "headers" in vars(error) else None
@@ -314,28 +323,3 @@ def _address(error: BaseException | None) -> str:
             return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
         error = error.__cause__ or error.__context__
     return ""
-
-
-async def _with_models(
-    error: Exception, model: str, list_models: Callable[[], Awaitable[Sequence[str]]] | None
-) -> Exception:
-    """Return the error, with the models that exist if it says that this one does not."""
-    if list_models is None or not isinstance(error, RequestFailed):
-        return error
-    # Other refusals with 400 are about a request to a model that may exist under an alias, which
-    # lists leave out.
-    is_unknown = error.status == _BAD_REQUEST and _UNKNOWN_MODEL.search(error.problem)
-    if not is_unknown and error.status != _NOT_FOUND:
-        return error
-    try:
-        names = await asyncio.wait_for(list_models(), _LISTING_SECONDS)
-    except Exception:  # noqa: BLE001  a server need not list its models
-        return error
-    # A model that is listed exists, so the 404 is about something else.
-    if not names or model in names:
-        return error
-    near = difflib.get_close_matches(model, names, 1)
-    hint = f" (did you mean {near[0]!r}?)" if near else ""
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    listed = ", ".join(sorted(names)[:_LISTED])
-    return attrs.evolve(error, problem=f"{error.problem}{hint}; there are {listed}{more}")

@@ -11,10 +11,19 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from google.genai import errors as google_errors
 
 from agentic.errors import ContextOverflow, IncompleteReply, ProviderError, RequestFailed
-from agentic.providers._model import counted_tokens, provider_errors
+from agentic.limits import ModelLimits
+from agentic.providers._model import ModelDecider, counted_tokens
 
 REQUEST = httpx2.Request("POST", "http://127.0.0.1/v1")
 TOO_LONG = {"error": {"message": "prompt is too long: 12 tokens > 8 maximum"}}
+
+
+class _Acme(ModelDecider):
+    _provider = "acme"
+    model = "m-1"
+
+    def __init__(self, window: int | None) -> None:
+        self._limits = ModelLimits(window or 0, 0, known=window is not None)
 
 
 def _translated(
@@ -24,13 +33,14 @@ def _translated(
     received: str = "",
     models: list[str] | None = None,
 ) -> object:
-    async def list_models() -> list[str]:
-        if models is None:
-            raise TypeError("this server lists none")
-        return models
+    class Listing(_Acme):
+        async def list_models(self) -> list[str]:
+            if models is None:
+                raise TypeError("this server lists none")
+            return models
 
     async def run() -> None:
-        async with provider_errors("acme", "m-1", window, lambda: received, list_models):
+        async with Listing(window)._errors(lambda: received):
             raise error
 
     try:
@@ -128,7 +138,7 @@ def test_a_block_that_succeeds_raises_nothing() -> None:
     """The translation costs nothing where nothing is raised."""
 
     async def run() -> bool:
-        async with provider_errors("acme", "m-1", None):
+        async with _Acme(None)._errors():
             return issubclass(RequestFailed, ProviderError)
 
     assert asyncio.run(run())
