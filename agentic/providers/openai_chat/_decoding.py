@@ -76,7 +76,7 @@ def decode_message(wire: Any) -> Message:
     role, content, native = text_at(wire, "role"), at(wire, "content"), decoded_native(NAME, wire)
     if role == "assistant":
         return _assistant(wire, content, native)
-    text = content if isinstance(content, str) else _text_of(content)
+    text = _text_of(content)
     media = _media_of(content) if isinstance(content, list) else ()
     if role in {"tool", "function"}:
         call_id, name = text_at(wire, "tool_call_id"), text_at(wire, "name")
@@ -172,31 +172,28 @@ def _text_of(content: Any, separator: str = "\n") -> str:
     """
     if not isinstance(content, list):
         return content if isinstance(content, str) else ""
-    texts = (part if isinstance(part, str) else _part_text(part) for part in content)
-    return separator.join(text for text in texts if text)
+    texts = (
+        # Mistral's references, which have neither field, are not text.
+        part if isinstance(part, str) else text_at(part, "text") or text_at(part, "refusal")
+        for part in content
+    )
+    return separator.join(filter(None, texts))
 
 
-def _part_text(part: Any) -> str:
-    """Return the text of a text or refusal part. Mistral's references are not text."""
-    return text_at(part, "text") or text_at(part, "refusal")
-
-
-def _thinking_of(content: Any) -> str:
+def _thinking_of(content: list[Any]) -> str:
     """Join the thinking in content parts, where Mistral's models put it.
 
     >>> _thinking_of([{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}])
     'Hm.'
     """
-    thoughts = (at(part, "thinking") for part in content) if isinstance(content, list) else ()
-    return "".join(_text_of(thought, "") for thought in thoughts)
+    return "".join(_text_of(at(part, "thinking"), "") for part in content)
 
 
-def _media_of(content: Any) -> list[Media]:
+def _media_of(content: list[Any]) -> list[Media]:
     """Read the parts that are neither text nor thinking; each result keeps its part in `extra`."""
-    parts = content if isinstance(content, list) else []
     return [
         _media(part)
-        for part in parts
+        for part in content
         if isinstance(part, dict) and not ({"text", "thinking", "refusal"} & part.keys())
     ]
 

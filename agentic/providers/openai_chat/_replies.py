@@ -6,7 +6,7 @@ https://platform.openai.com/docs/api-reference/chat/object
 If a server counts differently, its total shows that.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from agentic.errors import ProviderError
@@ -230,7 +230,7 @@ def _message(choice: Any) -> Message:
     # vLLM sends an empty list of calls in replies, but it is rejected in a request:
     # https://github.com/openai/openai-python/issues/2061
     sent = {key: value for key, value in wire.items() if key != "tool_calls" or value != []}
-    sent = sent if sent.get("role") == "assistant" else {**sent, "role": "assistant"}
+    sent["role"] = "assistant"
     message = decode_message(sent)
     if all(map(has_object, message.tool_calls)):
         return message
@@ -245,14 +245,9 @@ def _reason(body: Any, choice: Any, message: Message) -> StopReason:
     reason = STOP_WORDS.reason(
         _spelled(text_at(choice, "finish_reason")), has_tool_calls=bool(message.tool_calls)
     )
+    refused = text_at(choice, "message", "refusal") and not at(choice, "message", "content")
     # OpenAI says `stop` after a refusal.
-    if reason is StopReason.STOP and _refused(choice):
-        return StopReason.CONTENT_FILTER
-    return reason
-
-
-def _refused(choice: Mapping[str, Any] | None) -> bool:
-    return bool(text_at(choice, "message", "refusal")) and not at(choice, "message", "content")
+    return StopReason.CONTENT_FILTER if refused and reason is StopReason.STOP else reason
 
 
 def find_usage(body: Any) -> dict[str, Any] | None:

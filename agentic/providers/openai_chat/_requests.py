@@ -134,14 +134,12 @@ def _request(
 def _join(replies: Sequence[Message]) -> list[Message]:
     """Return the assistant messages of a round as one, from their payloads if that is possible."""
     payloads = [sendable_payload(reply) for reply in replies]
-    calls = [call for reply in replies for call in reply.tool_calls]
-    if all(map(_has_separate_calls, payloads)) and len({call.id for call in calls}) == len(calls):
+    ids = [call.id for reply in replies for call in reply.tool_calls]
+    # A call in the form of 2023 has no place in a list of calls.
+    listed = all(isinstance(each, dict) and legacy_of(each) is None for each in payloads)
+    if listed and len(set(ids)) == len(ids):
         return [decode_message(_join_payloads(payloads))]
     return [merge_replies(replies)]
-
-
-def _has_separate_calls(payload: Any) -> bool:
-    return isinstance(payload, dict) and legacy_of(payload) is None
 
 
 def _join_payloads(payloads: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -87,11 +87,7 @@ def validate(request: Mapping[str, Any], /) -> list[Violation]:
         # OpenAI accepts a pair at any distance.
         if "deepseek" in model.lower():
             found += _order(items)
-    return sorted(found, key=_position)
-
-
-def _position(violation: Violation) -> int:
-    return -1 if violation.position is None else violation.position
+    return sorted(found, key=lambda each: -1 if each.position is None else each.position)
 
 
 def _duplicates(items: list[Any]) -> Iterator[Violation]:
