@@ -266,13 +266,11 @@ class TokenCounter:
     tokenizer: str | None = attrs.field(default=None, kw_only=True)
     _counter: Counter = attrs.field(init=False, repr=False, eq=False)
 
-    def __attrs_post_init__(self) -> None:
-        object.__setattr__(self, "_counter", self._pick())
-
     def count(self, text: str, /) -> int:
         """Return the number of tokens of one text."""
         return self._counter.count(text)
 
+    @_counter.default
     def _pick(self) -> Counter:
         if self.method == "tiktoken":
             return for_model(self.model)
