@@ -8,9 +8,7 @@ Other statuses are not conclusive: an overflow may have 400, 413, 422 or 500, or
 (https://github.com/anomalyco/opencode/pull/39621, https://github.com/ggml-org/llama.cpp/issues/19774).
 
 Some overflows cause no error: the server truncates the prompt, or lets it exceed the window, and
-answers. Three signs show this, and all of them require the window that the server really uses. If a
-server uses less than its model's window (Ollama's `num_ctx` of 4,096) and truncates to that, its
-replies look like replies to a short request: pass the window that the server was started with.
+answers. Three signs show this: see `read_silent_overflow`.
 """
 
 import re
@@ -123,7 +121,8 @@ def read_silent_overflow(
       the prompt, often to half of the window, and counts the rest
       (https://github.com/ollama/ollama/issues/17427).
 
-    All sizes are in tokens. `window` must be known: without it, or with a guess (see
+    All sizes are in tokens. `window` must be the one that the server was started with, which may be
+    less than its model's (Ollama's `num_ctx` of 4,096): without it, or with a guess (see
     `ModelLimits.known`), nothing can be detected. A server that reports only the input that was not
     in its cache reports too little, so a small count alone proves nothing. `estimated_input`, the
     size of the request as estimated before it was sent (`tokens.ContextMeter`), has to exceed the

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
+from agentic.errors import ConfigError
 from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.openai_chat._decoding import custom_of
 from agentic.providers.openai_chat._encoding import MAX_ID_CHARS as _MAX_ID_CHARS
@@ -33,6 +34,7 @@ _MISTRAL_ORDER = "https://github.com/mistralai/mistral-common/issues/169"
 # The error: "Expected last role User or Tool (or Assistant with prefix True)".
 _MISTRAL_LAST = "https://github.com/0xPlaygrounds/rig/pull/1130"
 _KIMI_THINKING = "https://github.com/cloudwego/eino-ext/issues/700"
+_DIALECTS = ("openai", "mistral", "lax", None)
 _ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
 _MISTRAL_ID = re.compile(r"[a-zA-Z0-9]{9}")
 _OPENAI_MODEL = re.compile(r"(ft:)?(gpt-?\d|o\d|chatgpt|codex|computer-use)")
@@ -57,7 +59,13 @@ def validate(
 
     >>> [found.rule for found in validate({"messages": [{"role": "tool", "content": "text"}]})]
     ['orphaned_result']
+
+    Raises:
+        ConfigError: there is no such dialect.
     """
+    if dialect not in _DIALECTS:
+        allowed = "'openai', 'mistral', 'lax' or None"
+        raise ConfigError("dialect", dialect, allowed, "leave it out: the model's name decides")
     body = plain(request)
     messages = items_at(body, "messages")
     found = [] if messages else [_violation("first_message", None, "there is no message")]

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from agentic.errors import ConfigError
 from agentic.providers import openai_chat
 
 CALL = {"id": "call_1", "type": "function", "function": {"name": "read", "arguments": "{}"}}
@@ -176,3 +177,9 @@ def test_kimi_wants_its_thinking_back(request_: dict[str, Any], rules: list[str]
 def test_junk_is_refused_without_an_error(junk: Any) -> None:
     """It has no messages, or messages without a role."""
     assert openai_chat.validate(junk)
+
+
+def test_unknown_dialect_is_refused() -> None:
+    """A misspelled one would leave its rules out."""
+    with pytest.raises(ConfigError, match="dialect must be 'openai', .*, got 'mistrel'"):
+        openai_chat.validate({}, dialect="mistrel")  # type: ignore[arg-type]
