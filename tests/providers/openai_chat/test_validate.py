@@ -181,5 +181,5 @@ def test_junk_is_refused_without_an_error(junk: Any) -> None:
 
 def test_unknown_dialect_is_refused() -> None:
     """A misspelled one would leave its rules out."""
-    with pytest.raises(ConfigError, match="dialect must be 'openai', .*, got 'mistrel'"):
+    with pytest.raises(ConfigError, match=r"dialect must be 'openai', .*, got 'mistrel'"):
         openai_chat.validate({}, dialect="mistrel")  # type: ignore[arg-type]
