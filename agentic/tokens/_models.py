@@ -127,7 +127,7 @@ def for_model(model: str) -> ModelCounter:
     if known in _OPEN:
         return _exact(model, _OPEN[known]) or _estimated(model, _OTHER_SCALE)
     if known:
-        encoding = get_encoding(model)
+        encoding = MODEL_ENCODINGS[known]
         return _exact(model, encoding) or _estimated(model, 1.0, encoding)
     if _longest_name(model, _NEWER_OPENAI) and (stand_in := _exact(model, "o200k_base")):
         said = f"probably {stand_in.description}, as for the models before it"
