@@ -81,17 +81,6 @@ def _id_stem(call_id: str) -> str:
     return str(replace_surrogates(call_id))[:30] or "call"
 
 
-def _with_objects(message: Message) -> Message:
-    """Return the message with arguments that can be sent; its payload does not change."""
-    calls = [
-        call
-        if has_object(call)
-        else attrs.evolve(call, arguments=arguments_as_text(call.arguments))
-        for call in message.tool_calls
-    ]
-    return attrs.evolve(message, tool_calls=calls)
-
-
 def with_objects_on_the_wire(wire: Mapping[str, Any]) -> dict[str, Any]:
     """Return the wire message with JSON objects as the arguments of its calls.
 
@@ -112,11 +101,18 @@ def with_objects_on_the_wire(wire: Mapping[str, Any]) -> dict[str, Any]:
 def sendable_payload(message: Message) -> Any:
     """Return the payload if it may be sent, as it came or as `decode_response` fixed it."""
     whole = native_payload(message, NAME, decode_message, TOOL_NAMES.wire)
+    if whole is not None or all(map(has_object, message.tool_calls)):
+        return whole
     # `decode_response` rewrote the arguments in the payload only, so the message has to be compared
-    # with what it would say with them.
-    if whole is None and message.tool_calls and not all(map(has_object, message.tool_calls)):
-        return native_payload(_with_objects(message), NAME, decode_message, TOOL_NAMES.wire)
-    return whole
+    # with what it would say with them. Evolved, not replaced: that would drop the payload.
+    calls = [
+        call
+        if has_object(call)
+        else attrs.evolve(call, arguments=arguments_as_text(call.arguments))
+        for call in message.tool_calls
+    ]
+    mended = attrs.evolve(message, tool_calls=calls)
+    return native_payload(mended, NAME, decode_message, TOOL_NAMES.wire)
 
 
 @attrs.define

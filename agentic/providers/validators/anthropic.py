@@ -153,6 +153,8 @@ def _max_tokens(request: Any) -> Iterator[Violation]:
     given = at(request, "max_tokens")
     if given is None and not any(at(request, key) is not None for key in _SAMPLING):
         return
+    # 0 fills the prompt cache and generates no reply:
+    # https://platform.claude.com/docs/en/build-with-claude/prompt-caching (2026-11).
     if not _is_whole(given) or given < 0:
         problem = f"max_tokens is {given!r}, not a whole number"
         yield Violation("max_tokens", None, problem, _SCHEMA)
@@ -194,8 +196,11 @@ def _find_refused(messages: list[Any]) -> Iterator[Violation]:
             yield Violation("empty_content", position, problem, _SCHEMA)
         for block in items_at(message, "content"):
             yield from _refused_block(position, role, block)
+            # An image or a document may also be inside a tool result.
             for part in [block, *items_at(block, "content")]:
-                yield from _sourceless(position, part)
+                kind = text_at(part, "type")
+                if kind in {"image", "document"} and not text_at(part, "source", "type"):
+                    yield Violation("media", position, f"a {kind} block has no source", _SCHEMA)
 
 
 def _refused_block(position: int, role: Any, block: Any) -> Iterator[Violation]:
@@ -217,13 +222,6 @@ def _refused_block(position: int, role: Any, block: Any) -> Iterator[Violation]:
         yield Violation("thinking", position, problem, _THINKING)
     elif kind == "tool_use":
         yield from _refused_call(position, block)
-
-
-def _sourceless(position: int, part: Any) -> Iterator[Violation]:
-    """Check an image or a document, which may also be inside a tool result."""
-    kind = text_at(part, "type")
-    if kind in {"image", "document"} and not text_at(part, "source", "type"):
-        yield Violation("media", position, f"a {kind} block has no source", _SCHEMA)
 
 
 def _has_text(block: Any, role: Any) -> bool:
@@ -301,7 +299,10 @@ def _find_broken_turns(messages: list[Any], thinking: bool) -> Iterator[Violatio
     yield from find_unpaired(steps, _PAIRS)
     for turn in turns:
         yield from _empty(turn, turn is turns[-1])
-        yield from _late_results(turn)
+        results = turn.ids("tool_result", "tool_use_id")
+        if results and at(turn.blocks[0], "type") != "tool_result":
+            problem = f"other content precedes the result of {results[0]!r}"
+            yield Violation("order", turn.position, problem, _RESULTS_FIRST)
     yield from _server_results(turns)
     if thinking:
         yield from _thoughtless(turns)
@@ -328,13 +329,6 @@ def _empty(turn: _Turn, last: bool) -> Iterator[Violation]:
     # Of the turn, not of each message: one may be empty if another of its turn is not.
     if turn.silent and not (last and turn.role == "assistant"):
         yield Violation("empty_content", turn.position, f"the {turn.role} message is empty", _EMPTY)
-
-
-def _late_results(turn: _Turn) -> Iterator[Violation]:
-    results = turn.ids("tool_result", "tool_use_id")
-    if results and at(turn.blocks[0], "type") != "tool_result":
-        problem = f"other content precedes the result of {results[0]!r}"
-        yield Violation("order", turn.position, problem, _RESULTS_FIRST)
 
 
 def _server_results(turns: Sequence[_Turn]) -> Iterator[Violation]:

@@ -92,8 +92,8 @@ def _steps(messages: list[Any]) -> list[Step]:
         same = bool(steps) and role == before and role in ("assistant", "tool")
         calls = items_at(message, "tool_calls")
         asked = [
-            (text_at(call, "id") or f"without an id, number {number}", _tool_of(call))
-            for number, call in enumerate(calls, 1)
+            (text_at(call, "id") or f"without an id, number {n}", text_at(call, "function", "name"))
+            for n, call in enumerate(calls, 1)
         ]
         answered = [_answered(message, waiting)] if role == "tool" else []
         if role != "tool":
@@ -103,10 +103,6 @@ def _steps(messages: list[Any]) -> list[Step]:
         steps.append(Step(last.position, ids, (*last.results, *answered)))
         before = role
     return steps
-
-
-def _tool_of(call: Any) -> str:
-    return text_at(call, "function", "name")
 
 
 def _answered(result: Any, waiting: list[tuple[str, str]]) -> str:
