@@ -156,7 +156,10 @@ def count_checked(
         texts: Iterable[str] = message_texts(message)
         media = len(own)
     elif isinstance(message, Mapping):
-        texts, media = _texts_and_media(message)
+        leaves = list(_leaves({key: value for key, value in message.items() if key != "role"}))
+        # A provider counts inline data as an image, not by its characters in base64.
+        texts = [text for text in leaves if text and not _DATA_URL.match(text)]
+        media = sum(_DATA_URL.match(text) is not None for text in leaves)
     else:
         raise ConfigError(
             "message",
@@ -190,14 +193,6 @@ def _check(counter: object, per_message_overhead: int, tokens_per_media: int) ->
     must_count("counter", counter)
     is_whole(0, per_message_overhead, "per_message_overhead", "leave it at 4")
     is_whole(0, tokens_per_media, "tokens_per_media", "leave it at 600")
-
-
-def _texts_and_media(message: Mapping[str, Any]) -> tuple[list[str], int]:
-    """Return the texts of a dict, and how many images or other media are inline between them."""
-    leaves = list(_leaves({key: value for key, value in message.items() if key != "role"}))
-    # A provider counts inline data as an image, not by its characters in base64.
-    texts = [text for text in leaves if text and not _DATA_URL.match(text)]
-    return texts, sum(_DATA_URL.match(text) is not None for text in leaves)
 
 
 def _leaves(message: Mapping[str, Any]) -> Iterator[str]:

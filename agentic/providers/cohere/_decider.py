@@ -229,7 +229,9 @@ class StreamedResponse(ModelStream):
         data = plain(event)
         kind, message = text_at(data, "type"), at(data, "delta", "message")
         if kind == "message-end":
-            self._finish(data)
+            self._end = at(data, "delta") or {}
+            if problem := text_at(self._end, "error"):
+                raise reported_error({"message": problem}, NAME, self.model, None, problem)
         elif kind == "message-start":
             self._id = text_at(data, "id")
         elif kind == "tool-plan-delta":
@@ -262,11 +264,6 @@ class StreamedResponse(ModelStream):
         end = {key: at(self._end, key) for key in ("finish_reason", "usage")}
         return body | {key: value for key, value in end.items() if value is not None}
 
-    def _finish(self, data: Any) -> None:
-        self._end = at(data, "delta") or {}
-        if problem := text_at(self._end, "error"):
-            raise reported_error({"message": problem}, NAME, self.model, None, problem)
-
     def _content_piece(self, key: Any, content: Any) -> str:
         part = self._content.setdefault(key, _Pieces({}))
         if isinstance(content, dict):
@@ -275,8 +272,9 @@ class StreamedResponse(ModelStream):
         part.texts["thinking"].add(text_at(content, "thinking"))
         text = text_at(content, "text")
         # As `decode_message` joins them, so that what is streamed is what the reply says.
-        is_first = text and self._plan and not any(map(_has_text, self._content.values()))
+        has_text = any(each.texts["text"] for each in self._content.values())
         part.texts["text"].add(text)
+        is_first = text and self._plan and not has_text
         return self._said.add(PLAN_END + text if is_first else text)
 
     def _call_piece(self, key: Any, call: Any) -> None:
@@ -294,10 +292,6 @@ def _key(data: Any) -> str:
     """Return the index of a part; what has none belongs to one part."""
     # A text, because whatever a server sends as the index has to be hashable.
     return str(at(data, "index"))
-
-
-def _has_text(part: _Pieces) -> bool:
-    return bool(part.texts["text"])
 
 
 def _whole_part(part: _Pieces) -> dict[str, Any]:

@@ -113,7 +113,9 @@ def decode_message(wire: Any) -> Message:
         return decoded_message("tool", "", native, tool_results=[result])
     # A role that this version does not know: its payload is sent back as it came.
     ours: Role = "system" if role == "system" else "user"
-    return decoded_message(ours, text, native, media=_images(content))
+    # Each image keeps its part in `extra`.
+    media = [_image(part) for part in _parts(content) if at(part, "image_url") is not None]
+    return decoded_message(ours, text, native, media=media)
 
 
 def _calls(wire: Any) -> list[ToolCall]:
@@ -153,11 +155,6 @@ def _part_text(part: Any) -> str:
     return document if isinstance(document, str) else json.dumps(document, ensure_ascii=False)
 
 
-def _images(content: Any) -> list[Media]:
-    """Read the parts that are images; each result keeps its part in `extra`."""
-    return [_image(part) for part in _parts(content) if at(part, "image_url") is not None]
-
-
 def _image(part: dict[str, Any]) -> Media:
     extra = {NAME: part}
     url = text_at(part, "image_url", "url") or text_at(part, "image_url")
@@ -165,14 +162,6 @@ def _image(part: dict[str, Any]) -> Media:
         return Media(found[0] or "image/*", found[1] or b"", extra=extra)
     kind = mimetypes.guess_type(url.partition("?")[0])[0] or "image/*"
     return Media(kind, url=url, extra=extra)
-
-
-def _part_of(media: Media) -> dict[str, Any] | None:
-    """Return the content part for an image; None for media that the wire has no part for.
-
-    If the image came from a part, that part is returned, with its `detail`.
-    """
-    return part_as_it_came(media, NAME, _image) or image_part(media)
 
 
 # To the wire
@@ -269,7 +258,8 @@ def _call(call: ToolCall) -> dict[str, Any]:
 
 def _content(text: str, media: Sequence[Media]) -> Any:
     """Return the text, or a list of parts if there are images."""
-    parts = [(each, _part_of(each)) for each in media]
+    # The part that an image came from has its `detail`.
+    parts = [(each, part_as_it_came(each, NAME, _image) or image_part(each)) for each in media]
     text = text_with_notes(text, [each for each, part in parts if part is None])
     images = [part for _, part in parts if part is not None]
     if not images:

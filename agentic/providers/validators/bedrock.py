@@ -25,6 +25,7 @@ __all__: list[str] = []  # `validate` is listed by the adapter, which loads this
 _API = "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_"
 _ROLES = {"user", "assistant", "system"}
 _BLANK_SOURCE = "https://github.com/NousResearch/hermes-agent/pull/67978"
+_PAIRS = "https://github.com/NousResearch/hermes-agent/issues/108584"
 _USERS = ("image", "document", "video")
 # The underscore is not in the rule, but is accepted: https://github.com/vercel/ai/pull/20366
 _DOCUMENT_NAME = re.compile(r"(?!.*\s\s)[a-zA-Z0-9\s()\[\]_-]{1,200}", re.DOTALL)
@@ -44,7 +45,10 @@ def validate(request: Mapping[str, Any], /) -> list[Violation]:
         *_contents(messages),
         *_first_message(body, messages),
         *_roles(messages),
-        *_pairing(messages),
+        # It names the missing ids, counts the results, and rejects an id used twice in a turn:
+        # https://github.com/langgenius/dify-official-plugins/issues/765
+        # https://github.com/BerriAI/litellm/issues/20048
+        *find_unpaired(map(_step, range(len(messages)), messages), _PAIRS),
         *_documents(messages),
         *_system(body),
         *_tools(body, messages),
@@ -90,15 +94,6 @@ def _roles(messages: list[Any]) -> Iterator[Violation]:
             source = "https://github.com/langchain-ai/langchain-aws/issues/130"
             yield Violation("alternation", position, "two assistant messages in a row", source)
         before = role
-
-
-def _pairing(messages: list[Any]) -> list[Violation]:
-    """Find calls and results that do not match."""
-    steps = [_step(position, message) for position, message in enumerate(messages)]
-    # It names the missing ids, counts the results, and rejects an id used twice in a turn:
-    # https://github.com/langgenius/dify-official-plugins/issues/765
-    # https://github.com/BerriAI/litellm/issues/20048
-    return find_unpaired(steps, "https://github.com/NousResearch/hermes-agent/issues/108584")
 
 
 def _step(position: int, message: Any) -> Step:

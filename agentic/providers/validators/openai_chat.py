@@ -114,17 +114,14 @@ def _message(position: int, message: Any) -> Iterator[Violation]:
     if role not in _ROLES:
         yield _violation("role", position, f"{role!r} is not one of {', '.join(sorted(_ROLES))}")
     content = at(message, "content")
-    if content in (None, []) and not (role == "assistant" and _speaks(message)):
+    # A call, a refusal and speech are said without content.
+    speaks = any(at(message, key) for key in ("tool_calls", "function_call", "refusal", "audio"))
+    if content in (None, []) and not (role == "assistant" and speaks):
         yield _violation("empty_content", position, f"the {role} message is empty", _NULL_CONTENT)
     if role != "user" and any(at(part, "image_url") for part in items_at(message, "content")):
         yield _violation("media", position, f"an image in a message of role {role}", _IMAGES)
     for call in items_at(message, "tool_calls"):
         yield from _call(position, call)
-
-
-def _speaks(message: Any) -> bool:
-    """Return whether an assistant message is allowed to have no content."""
-    return any(at(message, key) for key in ("tool_calls", "function_call", "refusal", "audio"))
 
 
 def _ids(position: int, message: Any, *, longest: int | None) -> Iterator[Violation]:
