@@ -151,8 +151,9 @@ def _read_call(call_id: str, call: Any) -> ToolCall:
     arguments = at(call, "function", "arguments")
     # Some models wrote a text in the place of the object:
     # https://github.com/ollama/ollama/pull/12413
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
-    return decoded_call(call_id, text_at(call, "function", "name"), text)
+    if not isinstance(arguments, str):
+        arguments = json.dumps(arguments or {}, ensure_ascii=False)
+    return decoded_call(call_id, text_at(call, "function", "name"), arguments)
 
 
 def _image(data: Any) -> Media:

@@ -217,6 +217,15 @@ def test_text_arguments_are_read() -> None:
     assert rebuilt["function"]["arguments"] == {"path": "a.py"}
 
 
+def test_arguments_are_read_unescaped() -> None:
+    """As the model wrote them: an escaped character is shown and counted as six."""
+    call = {"function": {"name": "read", "arguments": {"path": "日本.txt"}}}
+
+    (message,) = ollama.decode([{"role": "assistant", "content": "", "tool_calls": [call]}])
+
+    assert message.tool_calls[0].arguments == '{"path": "日本.txt"}'
+
+
 def test_userless_conversation_gets_a_user() -> None:
     """After its system messages."""
     items = ollama.encode_request([Message("assistant", "Hi.")], system_prompt="Be brief.")
