@@ -137,7 +137,7 @@ def _longest_name(model: str, names: Iterable[str]) -> str | None:
     text = _spell(model)
     tails = [text[end.end() :] for end in _PREFIX_END.finditer(text)]
     tails.append(text.replace(":", "-"))  # Ollama's tags: gpt-oss:20b
-    # Each name is spelled once, not once for each tail: this runs before every request.
+    # Each name is spelled once, not once for each tail: this runs for every reply.
     found = [name for name in names if any(map(_begins_with, tails, repeat(_spell(name))))]
     # Equal lengths are decided by the name, never by the order of the catalog.
     return max(found, key=lambda name: (len(name), name), default=None)

@@ -111,7 +111,7 @@ def decode_message(wire: Any) -> Message:
     if role == "tool":
         result = decoded_result(text_at(wire, "tool_call_id"), "", text)
         return decoded_message("tool", "", native, tool_results=[result])
-    # A role that this version does not know: its payload is sent back as it came.
+    # Also a role that this version does not know; its payload is sent back as it came.
     ours: Role = "system" if role == "system" else "user"
     # Each image keeps its part in `extra`.
     media = [_image(part) for part in _parts(content) if at(part, "image_url") is not None]
