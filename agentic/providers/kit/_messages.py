@@ -38,6 +38,7 @@ __all__ = [
     "merge_replies",
     "native_payload",
     "payload_facts",
+    "tool_parameters",
 ]
 
 _Item = TypeVar("_Item")
@@ -140,6 +141,18 @@ def merge_consecutive(
     return merged
 
 
+def tool_parameters(tool: ToolDefinition) -> dict[str, Any]:
+    """Return the schema of a tool's parameters, which always has properties.
+
+    >>> tool_parameters(ToolDefinition("now", parameters={"type": "object"}))
+    {'type': 'object', 'properties': {}}
+    """
+    # OpenAI answers 400 "object schema missing properties" to what JSON Schema, and so MCP, allows:
+    # https://github.com/langchain-ai/langchain-mcp-adapters/issues/137 (2026-11).
+    given = tool.parameters
+    return dict(replace_surrogates({**given, "properties": given.get("properties", {})}))
+
+
 def function_tools(
     tools: Iterable[ToolDefinition], wire_name: Callable[[str], str] = str
 ) -> list[dict[str, Any]]:
@@ -154,7 +167,7 @@ def function_tools(
             "function": {
                 "name": wire_name(tool.name),
                 "description": replace_surrogates(tool.description),
-                "parameters": replace_surrogates(dict(tool.parameters)),
+                "parameters": tool_parameters(tool),
             },
         }
         for tool in tools

@@ -39,7 +39,7 @@ from agentic.providers.kit import (
     text_at,
 )
 from agentic.providers.kit._media import text_with_media
-from agentic.providers.kit._messages import join_runs, merge_replies, payload_facts
+from agentic.providers.kit._messages import join_runs, merge_replies, payload_facts, tool_parameters
 from agentic.providers.openai_responses._decoding import NAME, UNSEEN_CALLS, kept_items, message_of
 from agentic.providers.openai_responses._items import (
     ANSWERS,
@@ -115,7 +115,7 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
             "type": "function",
             "name": TOOL_NAMES.wire(tool.name),
             "description": replace_surrogates(tool.description),
-            "parameters": replace_surrogates(dict(tool.parameters)),
+            "parameters": tool_parameters(tool),
             # If it is left out, the API takes the schema for strict, and demands more of it than
             # JSON Schema does: https://platform.openai.com/docs/guides/function-calling#strict-mode
             "strict": False,

@@ -302,6 +302,15 @@ def test_it_keeps_a_streaming_deciders_promises(serve: Serve) -> None:
     check_decider(Streaming)
 
 
+def test_tool_without_parameters_has_properties() -> None:
+    """OpenAI refuses an object without them, and servers of MCP tools often leave them out."""
+    tool = ToolDefinition("now", parameters={"type": "object"})
+
+    (sent,) = openai_chat.encode_tools([tool])
+
+    assert sent["function"]["parameters"] == {"type": "object", "properties": {}}
+
+
 def test_renamed_tools_are_called_by_name(serve: Serve) -> None:
     """The server knows it under a name that it accepts."""
     tool = ToolDefinition("files.read")

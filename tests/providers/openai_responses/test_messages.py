@@ -499,6 +499,15 @@ def test_tools_are_functions() -> None:
     ]
 
 
+def test_tool_without_parameters_has_properties() -> None:
+    """OpenAI refuses an object without them, and servers of MCP tools often leave them out."""
+    tool = ToolDefinition("now", parameters={"type": "object"})
+
+    (sent,) = encode_tools([tool])
+
+    assert sent["parameters"] == {"type": "object", "properties": {}}
+
+
 def test_tool_names_come_back_with_items() -> None:
     """A tool that the wire spells otherwise keeps the model's own items."""
     name = encode_tools([ToolDefinition("files.read")])[0]["name"]
