@@ -45,11 +45,13 @@ class Stopwatch:
 
     def advance(self, seconds: float) -> None:
         """Show at least these seconds, and go on from there."""
+        # Never back: a replay may have taken longer so far than the attempt that it repeats.
         self._before += max(0.0, seconds - self.seconds)
 
     def record(self, seconds: float) -> None:
         """Take the seconds of a recorded step, which another process may have measured."""
         self.advance(seconds)
+        # Steps run side by side, so their records may be read in another order than they ended.
         self.recorded = max(seconds, self.recorded or 0.0)
 
 
@@ -97,6 +99,7 @@ def use_clock(
     ...     now() == noon
     True
     """
+    # By records from the start: whoever decides by time must decide alike in a replay.
     used = None if clock is None else _Clock(clock, measure or Stopwatch(recorded=0.0))
     token = _clock.set(used)
     try:

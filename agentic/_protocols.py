@@ -85,6 +85,7 @@ class Decision:
     """An id may be empty or already used: the loop then assigns a new one."""
     usage: Usage | None = attrs.field(default=None, validator=must_be(Usage, optional=True))
     """The usage of this call; None if the provider does not report it."""
+    # By the calls, unless it is given: a decider written by hand seldom says it.
     stop_reason: StopReason = attrs.field(
         default=attrs.Factory(
             lambda self: StopReason.TOOL if self.tool_calls else StopReason.STOP, takes_self=True
@@ -111,6 +112,7 @@ class Decision:
     """The provider's own id of the reply."""
 
 
+# Not in the room of events: a budget compares it, and would load blinker.
 class CompactionReason(enum.StrEnum):
     """The trigger of a compaction."""
 
@@ -156,6 +158,7 @@ class Executor(Protocol):
         """Return what the model may call, in a stable order."""
         ...
 
+    # By position, here and in every protocol, so that an implementation names it as it likes.
     async def execute(self, call: ToolCall, /) -> ToolResult:
         """Run one call. An exception becomes a result that the model can read."""
         ...
@@ -206,5 +209,6 @@ def for_conversation(part: Any, recall: str | None) -> Any:
     nothing of other conversations, and that mentions the recall tool, if there is one, in the text
     it writes. Other parts are used as they are.
     """
+    # Optional: a plain callable is a strategy, too.
     adapt = getattr(part, "for_conversation", None)
     return part if adapt is None else adapt(recall=recall)

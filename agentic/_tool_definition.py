@@ -30,6 +30,7 @@ _WITHHOLD = "to withhold a tool from everybody, do not register it"
 
 
 def _no_parameters() -> dict[str, Any]:
+    # With properties, which OpenAI demands: see `tool_parameters` of the providers.
     return {"type": "object", "properties": {}}
 
 
@@ -76,6 +77,7 @@ class ToolDefinition:
 
     @name.validator
     def _check_name(self, _: object, name: object) -> None:
+        # Not `match` with `$`, which would accept a line feed after the name.
         if not (isinstance(name, str) and _NAME.fullmatch(name)):
             raise ConfigError(
                 "ToolDefinition.name",
@@ -141,6 +143,7 @@ def _canonical(value: object) -> str:
 
 
 def _as_dict(value: object) -> dict[str, Any]:
+    # The json module writes no Mapping but dict, and a shared schema may be a MappingProxyType.
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"JSON cannot represent {type(value).__name__}")

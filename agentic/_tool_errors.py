@@ -119,6 +119,7 @@ def raised(error: BaseException) -> ToolError:
 
 def unreadable_result(error: Exception) -> ToolError:
     """Return the error for a tool that ran, but whose return value is not JSON."""
+    # Not `not_run`, however useless the answer: what the tool does has been done.
     message = f"the tool ran, but its result cannot be shown: {raised(error).message}"
     return ToolError(message, "raised")
 
@@ -148,10 +149,12 @@ def _tools(available: Iterable[str]) -> str:
 
 
 def _quoted(name: str) -> str:
+    # A model may make up a name of any length.
     return repr(bounded(name, 128))
 
 
 def _sentences(error: BaseException) -> Iterator[str]:
+    # A group only says how many they are: its members say what went wrong.
     if isinstance(error, BaseExceptionGroup):
         for inner in error.exceptions:
             yield from _sentences(inner)

@@ -77,6 +77,7 @@ def nearest(given: object, known: Iterable[str]) -> str:
     # difflib takes quadratic time, and anything may have been passed, or written by a model.
     text, words = str(given)[:_LONGEST_NAME], list(known)
     near = difflib.get_close_matches(text, words, 1, _ALIKE)
+    # Before words that are merely similar: `path` was meant to be `file_path`, and not `match`.
     near += [word for word in words if len(text) >= _ENOUGH and text in word]
     near += difflib.get_close_matches(text, words, 1)
     return near[0] if near else ""
@@ -95,6 +96,7 @@ def whole(least: int, *, optional: bool = False, remedy: str = "") -> _Validator
 
 def seconds(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
     """Validate a field that holds a duration in seconds, or None for no limit."""
+    # Not `value <= 0`, which is false of NaN.
     if not (value is None or (is_number(value) and value > 0)):
         raise ConfigError(
             attribute.name,
@@ -150,6 +152,7 @@ def must_have(name: str, given: object, method: str, signature: str, remedy: str
     Raises:
         ConfigError: there is no such method.
     """
+    # A class has the method as well, and would fail in the middle of a run, for want of an object.
     if isinstance(given, type) or not callable(getattr(given, method, None)):
         raise ConfigError(name, given, f"an object with {signature}", remedy)
 
@@ -208,6 +211,7 @@ def must_count(name: str, given: object) -> None:
         ConfigError: a text, a list and the like, a callable, a class, or an async `count`.
     """
     count = getattr(given, "count", None)
+    # A model's name was taken for a counter: it counted nothing, so nothing was ever compacted.
     counts = callable(count) and not isinstance(given, type | Sequence)
     if not counts or inspect.iscoroutinefunction(_unwrapped(count)):
         model = given if isinstance(given, str) and given.isprintable() else "gpt-4o"
@@ -226,6 +230,7 @@ def all_are(kind: type[_T], given: object, name: str, remedy: str = "") -> tuple
     """
     if given == ():  # most messages have no parts of most kinds
         return ()
+    # What cannot be iterated is refused below, in the same words.
     items = tuple(given) if isinstance(given, Iterable) else (None,)
     if not all(isinstance(item, kind) for item in items):
         raise ConfigError(
@@ -239,6 +244,7 @@ def all_are(kind: type[_T], given: object, name: str, remedy: str = "") -> tuple
 
 def _is_sync(function: Any) -> bool:
     function = _unwrapped(function)
+    # An object that is called, or a function of C, does not say what it returns.
     if not inspect.isfunction(function) or inspect.iscoroutinefunction(function):
         return False
     old_style = function.__code__.co_flags & inspect.CO_ITERABLE_COROUTINE
@@ -253,6 +259,7 @@ def _is_sync(function: Any) -> bool:
 
 def _unwrapped(function: Any) -> Any:
     """Return the function inside partials, methods and decorators."""
+    # Not inspect.unwrap, which stops at a partial or a method.
     while True:
         if isinstance(function, functools.partial):
             function = function.func

@@ -92,6 +92,7 @@ class ConfigError(AgenticError, ValueError):
         return f"{name} must be {allowed}, got {given}" + (f"; {remedy}" if remedy else "")
 
 
+# No attrs class, as it has no field of its own: each takes its time in every import.
 class ProviderError(AgenticError):
     """The provider, or the decider that calls it, failed."""
 
@@ -171,6 +172,7 @@ class HistoryCorrupt(HistoryError):
     problem: str
 
     def __str__(self) -> str:
+        # A parser may have ended its sentence, and here follows another.
         problem = self.problem.rstrip(".")
         return (
             f"{self.session} cannot be read at byte {self.offset}: {problem}. Nothing was "

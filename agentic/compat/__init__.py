@@ -8,6 +8,7 @@ has no module, because its names are those of `agentic` itself.
 
 from agentic import _lazy
 
+# A package is found by its path, so none lists its subpackages (design/0013).
 __all__: list[str] = []
 
 __getattr__, __dir__ = _lazy.load_lazily(

@@ -12,4 +12,5 @@ from agentic.tokens import HeuristicTokenCounter, approx_token_counter
 from agentic.tokens import count_message_tokens as count_message_tokens
 from agentic.tokens import count_tokens as count_tokens
 
+# The other names are listed by their own rooms: each has one list (design/0013).
 __all__ = ["HeuristicTokenCounter", "approx_token_counter"]

@@ -7,6 +7,8 @@
 from agentic.limits import CONTEXT_LIMITS, get_context_limit
 from agentic.messages import ContextSummary as ContextSummary
 from agentic.tokens import MODEL_ENCODINGS, count_messages_tokens, get_encoding
+
+# Not `tokens.count_tokens`, which counts messages: supyagent's function counts a text.
 from agentic.tokens import count_text as count_tokens
 
 __all__ = [

@@ -93,6 +93,7 @@ class Durable:
     @contextmanager
     def clock(self) -> Iterator[None]:
         """Date the messages of a run by its latest recorded step, and measure it by the records."""
+        # A function, because each record moves the time on.
         with use_clock(lambda: self._now, self._stopwatch):
             yield
 
@@ -206,9 +207,11 @@ class _Decider:
 class _StreamingDecider(_Decider):
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
         """Ask the model in a step, and yield the pieces of its reply as they arrive."""
+        # A step returns one value when it ends: the pieces come past the engine.
         pieces: asyncio.Queue[str | None] = asyncio.Queue()
         record, in_time = self.durable.record, self.durable.in_time
         step = asyncio.create_task(record("decide", in_time, self._watch, request, pieces))
+        # Also where the step has no pieces: it is replayed, or fails at once.
         step.add_done_callback(lambda _: pieces.put_nowait(None))
         try:
             while (piece := await pieces.get()) is not None:
@@ -332,6 +335,7 @@ class _Executor:
         size = len(result.output.encode("utf-8", "surrogatepass"))
         if outputs is None or size <= self.durable.inline_bytes:
             return _records.encode_result(result)
+        # Stored before the record is: a replay must find what its record refers to.
         return _records.encode_result(result, await outputs.put(result.output))
 
     def _claim(self, token: str) -> ToolError | None:
@@ -345,6 +349,7 @@ class _Executor:
 
     async def _bounded(self, call: ToolCall) -> ToolResult:
         allowed, left = self.durable.tool_timeout_seconds, self.durable.seconds_left
+        # Under a timeout of 0, a tool would still run up to its first wait.
         if left == 0:
             return ToolResult(call.id, call.name, error=_NOT_RUN)
         is_last = left is not None and (allowed is None or left <= allowed)

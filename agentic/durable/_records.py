@@ -76,6 +76,7 @@ def make_record(
     `calls` are the model calls that its work reported by `usage.report`.
     """
     record = {"v": _VERSION, "ended": ended.isoformat(), "seconds": seconds, **outcome}
+    # Left out where there are none, as in most records.
     reported = [attrs.asdict(call) for call in calls]
     return record | ({"calls": reported} if reported else {})
 
@@ -130,6 +131,7 @@ def _error(given: Mapping[str, Any], step: str) -> AgenticError | OutOfTime:
     if given["kind"] == OutOfTime.__name__:
         return OutOfTime()
     known = _ERRORS.get(given["kind"])
+    # An error of somebody else may have the same name, and has no fields of ours.
     if known is not None and "fields" in given:
         return known(**given["fields"])
     return StepFailed(step, given["kind"], given["problem"])

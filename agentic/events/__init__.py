@@ -13,6 +13,7 @@ them:
 >>> show = events.context_compaction_end.connect(show)
 """
 
+# `as` hands on a name to strict type checkers without listing it (design/0013).
 from agentic._protocols import CompactionReason as CompactionReason
 from agentic.events._signals import AgentEnd as AgentEnd
 from agentic.events._signals import AgentStart as AgentStart

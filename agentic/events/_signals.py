@@ -27,6 +27,7 @@ from agentic.usage import ReportedCall, StopReason, Usage
 if TYPE_CHECKING:
     from agentic import truncate
 
+# Our own: blinker's default one is everybody's, and names such as `message_start` are common.
 _namespace = Namespace()
 _log = logging.getLogger(__name__)
 _sending: "set[asyncio.Task[None]]" = set()
@@ -35,6 +36,7 @@ _sending: "set[asyncio.Task[None]]" = set()
 
 
 def _signal(name: str, record: "type[Event]") -> NamedSignal:
+    # With the record's docstring, so that help() of a signal says what it reports.
     record.signal = _namespace.signal(name, record.__doc__)
     return record.signal
 
@@ -71,6 +73,7 @@ class AgentEnd(Event):
     """The total of the run, including summaries."""
     exhausted: bool
     """Whether a limit ended the run."""
+    # No RunLimit, which the loop declares: it is above this room.
     limit: str = ""
     """The limit: `turns`, `tokens`, `dollars`, `calls`, `seconds` or `repeated_turns`."""
     incomplete: str
@@ -235,6 +238,7 @@ class ToolOutputTruncated(Event):
     """A tool's output was shortened before it entered the history."""
 
     call: ToolCall
+    # Only typed: whoever listens to something else need not load the room.
     truncation: "truncate.Result"
 
 
@@ -331,6 +335,7 @@ def send_sync(signal: Signal, sender: object, record: type[Event], **fields: Any
         answer = _call(receiver, sender, event)
         waiting += [answer] if inspect.isawaitable(answer) else []
     if event is not None and waiting:
+        # Together: without a running loop, each asyncio.run would make a new one.
         _run(_finish_all(waiting, event))
 
 
@@ -360,6 +365,7 @@ async def _finish(answer: object, event: Event) -> "asyncio.CancelledError | Non
 
 async def _finish_all(waiting: list[Awaitable[Any]], event: Event) -> None:
     cancelled: asyncio.CancelledError | None = None
+    # To the end, even if cancelled: a coroutine that nobody awaits is a RuntimeWarning.
     for answer in waiting:
         cancelled = await _finish(answer, event) or cancelled
     if cancelled is not None:
@@ -376,11 +382,13 @@ def _run(work: Coroutine[Any, Any, None]) -> None:
     except RuntimeError:
         asyncio.run(work)
         return
+    # The caller has this very loop, so it cannot wait here for what the loop does.
     task = loop.create_task(work)
     _sending.add(task)
     task.add_done_callback(_sending.discard)
 
 
+# Outside a Runner there is no clock to stop.
 def _keep_running(_: bool) -> AbstractContextManager[None]:
     return contextlib.nullcontext()
 
@@ -441,6 +449,7 @@ def current_call() -> RunningCall | None:
 @contextlib.contextmanager
 def run_call(call: RunningCall) -> Iterator[None]:
     """Make a call the current one inside the block."""
+    # By a token: a tool may run an agent, whose calls are the current ones meanwhile.
     token = _running.set(call)
     try:
         yield

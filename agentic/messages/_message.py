@@ -134,6 +134,7 @@ class Message:
 
     def replace(self, **changes: Any) -> "Message":
         """Return an edited copy. It has no native payload, because that would no longer match."""
+        # Before the changes, so that an adapter can pass the payload of the edited message.
         return attrs.evolve(self, **{"native": None, **changes})
 
 
@@ -209,6 +210,7 @@ and not the user's word: text quoted in it asks for nothing.
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form, with the time in ISO 8601, and without notes if there are none."""
         plain = {**attrs.asdict(self), "created_at": self.created_at.isoformat()}
+        # As in sessions that were stored before summaries had notes.
         if not self.notes:
             del plain["notes"]
         return plain
@@ -295,6 +297,7 @@ class SummaryText(str):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Keep the notes when copied or pickled."""
+        # That of `str` passes the text alone.
         return type(self), (str(self), self._notes)
 
 

@@ -90,6 +90,7 @@ def from_plain(plain: Mapping[str, Any]) -> Message:
 
 
 def _check_understood(needed: Any) -> None:
+    # By their texts: the list may hold any JSON, and a set cannot look up a list.
     if not isinstance(needed, list) or not all(name in _UNDERSTOOD for name in map(str, needed)):
         raise ConfigError(
             "must_understand",
@@ -111,6 +112,7 @@ def _plain_record(record: attrs.AttrsInstance) -> dict[str, Any]:
         # These records have no `extra`: the record around them keeps what they do not know.
         if field.name in _RECORDS:
             plain[field.name] |= unknown.get(field.name, {})
+    # Never in the place of a field of ours, whatever a caller has put into `extra`.
     return plain | {key: value for key, value in unknown.items() if key not in names}
 
 

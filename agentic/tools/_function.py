@@ -194,6 +194,7 @@ def _read_signature(function: Callable[..., Any]) -> "Signature":
 
 def _current_key() -> str:
     running = events.current_call()
+    # Random outside of a run, where nothing repeats the call with the same key.
     return (running.key if running else "") or os.urandom(16).hex()
 
 

@@ -175,6 +175,7 @@ class Registry:
 def _answer(call: ToolCall, value: object) -> ToolResult:
     match value:
         case ToolResult():
+            # A tool need not know which call it answers.
             return attrs.evolve(value, call_id=call.id, name=call.name)
         case ToolError():
             return ToolResult(call.id, call.name, error=value)

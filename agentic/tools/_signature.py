@@ -138,6 +138,7 @@ def read_signature(function: Callable[..., Any]) -> Signature:
             parameter.name,
             parameter.annotation,
             parameter.default is parameter.empty,
+            # What a model reads of its mistake has no schema around it.
             _inlined(properties[parameter.name], definitions),
         )
         for parameter in found

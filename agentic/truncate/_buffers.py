@@ -85,6 +85,7 @@ class Suffix:
 
     def add(self, text: str, over: bool) -> None:
         """Hold the text, and from time to time discard the text that it displaces."""
+        # It displaces all that is held.
         if self._max_bytes is not None and len(text) > self._max_bytes:
             self._held = _holding(text[-self._max_bytes - 1 :])
             return
@@ -132,6 +133,7 @@ class Ends:
 
     def text(self) -> str:
         """Return the whole stream, or its start and its end."""
+        # Until then the prefix is the whole stream, and the suffix would repeat its end.
         if self._prefix.full:
             return self._prefix.text() + self._suffix.text()
         return self._prefix.text()
@@ -183,6 +185,7 @@ class Buffer:
             self._add_ascii(chunk)
         else:
             self._add(self._decoder.decode(chunk))
+        # Last, so that a full disk loses the spill only, and not the result.
         if self._spill is not None:
             raw = chunk.encode("utf-8", "surrogatepass") if isinstance(chunk, str) else chunk
             self._spill.write(raw)
@@ -337,6 +340,7 @@ def read_file(path: str | os.PathLike[str], options: Options = _DEFAULTS) -> Res
         OSError: the file cannot be read.
     """
     check_options(options)
+    # Unbuffered: the blocks are larger than a buffer.
     with open(path, "rb", buffering=0) as source:  # noqa: PTH123  # pathlib slows the import
         return _read(source, options)
 

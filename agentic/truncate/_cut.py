@@ -96,6 +96,7 @@ class Result:
 
     def _missing(self) -> str:
         lines = self.total_lines - self.output_lines
+        # Where a line is kept in part, only bytes say how much is missing.
         if lines and not (self.last_line_partial or self.first_line_over_limit):
             return f"{lines} of {_count(self.total_lines, 'line')} {_be(lines)} missing"
         whole = f"{_count(self.total_bytes, 'byte')} ({_count(self.total_lines, 'line')})"
@@ -250,6 +251,7 @@ def _end_by_lines(text: Measured, max_lines: int | None) -> int:
 
 
 def _start_by_lines(text: Measured, max_lines: int | None) -> int:
+    # Of the window alone, which holds the end: the position is one in it.
     if max_lines is None or text.lines <= max_lines:
         return 0
     return text.line_start(max_lines)

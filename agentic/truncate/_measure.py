@@ -178,6 +178,7 @@ def _last_characters(encoded: bytes, size: int) -> int:
 
 
 def _characters(encoded: bytes) -> int:
+    # Faster than decoding, which would build the text as well.
     return len(encoded.translate(None, _CONTINUATION))
 
 
@@ -187,6 +188,7 @@ def _locate(amounts: Iterable[int], wanted: int) -> tuple[int, int]:
         if wanted <= amount:
             return index, wanted
         wanted -= amount
+    # Every caller asks for less than the whole, so only a bug of ours comes here.
     raise AssertionError("more is wanted than there is")
 
 
@@ -208,6 +210,7 @@ def _nth_newline(text: str, start: int, end: int, found: int, nth: int) -> int:
         else:
             end, found = middle, before
         guess = not guess
+    # It is near one of the two ends: the steps start from that one.
     if nth > _NEAR:
         while nth <= found:
             end = text.rfind("\n", 0, end)
