@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "all_are",
+    "amount",
     "is_number",
     "is_whole",
     "must_be",
@@ -94,16 +95,19 @@ def whole(least: int, *, optional: bool = False, remedy: str = "") -> _Validator
     return check
 
 
-def seconds(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
-    """Validate a field that holds a duration in seconds, or None for no limit."""
-    # Not `value <= 0`, which is false of NaN.
-    if not (value is None or (is_number(value) and value > 0)):
-        raise ConfigError(
-            attribute.name,
-            value,
-            "a number of seconds above 0, or None",
-            "pass None to wait forever",
-        )
+def amount(unit: str, remedy: str) -> _Validator:
+    """Return the validator of a field that holds a number above 0, or None for no limit."""
+
+    def check(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
+        # Not `value <= 0`, which is false of NaN.
+        if not (value is None or (is_number(value) and value > 0)):
+            raise ConfigError(attribute.name, value, f"a number of {unit} above 0, or None", remedy)
+
+    return check
+
+
+seconds = amount("seconds", "pass None to wait forever")
+"""Validates a field that holds a duration in seconds, or None for no limit."""
 
 
 def share(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:

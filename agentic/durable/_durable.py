@@ -380,21 +380,16 @@ class _Compactor:
 
     async def compact(self, messages: list[Message], /) -> str:
         """Summarize in a step."""
-        durable = self.durable
-        outcome = await durable.record("summarize", durable.in_time, self._compact, messages)
-        return _records.decode_summary(outcome)
+        return await self.compact_with(messages, None)
 
-    async def compact_with(self, messages: list[Message], instructions: str, /) -> str:
+    async def compact_with(self, messages: list[Message], instructions: str | None, /) -> str:
         """Summarize in a step, with regard to instructions if the compactor takes any."""
-        work, durable = self._compact_with, self.durable
-        outcome = await durable.record("summarize", durable.in_time, work, messages, instructions)
+        record, in_time = self.durable.record, self.durable.in_time
+        outcome = await record("summarize", in_time, self._summarize, messages, instructions)
         return _records.decode_summary(outcome)
 
-    async def _compact(self, messages: list[Message]) -> dict[str, Any]:
-        return _records.encode_summary(await self.inner.compact(messages))
-
-    async def _compact_with(self, messages: list[Message], instructions: str) -> dict[str, Any]:
+    async def _summarize(self, messages: list[Message], instructions: str | None) -> dict[str, Any]:
         guided = getattr(self.inner, "compact_with", None)
-        if guided is None:
-            return await self._compact(messages)
+        if guided is None or instructions is None:
+            return _records.encode_summary(await self.inner.compact(messages))
         return _records.encode_summary(await guided(messages, instructions))

@@ -13,7 +13,7 @@ import attrs
 
 from agentic._clock import Stopwatch, stopwatch
 from agentic._protocols import Decision
-from agentic._validate import is_number, seconds, whole
+from agentic._validate import amount, is_number, seconds, whole
 from agentic.errors import ConfigError
 from agentic.messages import ToolCall
 from agentic.usage import ReportedCall, Usage, cost, normalize
@@ -44,13 +44,6 @@ def limit_text(limit: RunLimit | None) -> str:
 Price = Callable[[Decision], float]
 
 
-def _amount(_: object, attribute: "attrs.Attribute[float | None]", value: object) -> None:
-    if not (value is None or (is_number(value) and value > 0)):
-        raise ConfigError(
-            attribute.name, value, "a number of dollars above 0, or None", "None means no limit"
-        )
-
-
 def _callable(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
     if not (value is None or callable(value)):
         allowed = "a function from a Decision to US dollars, or None"
@@ -70,7 +63,9 @@ class RunLimits:
 
     tokens: int | None = attrs.field(default=None, validator=whole(1, optional=True))
     """Input and output of all decisions and summaries together."""
-    dollars: float | None = attrs.field(default=None, validator=_amount)
+    dollars: float | None = attrs.field(
+        default=None, validator=amount("dollars", "None means no limit")
+    )
     """The cost of all decisions, and of summaries as far as they report usage, by `price`."""
     calls: int | None = attrs.field(default=None, validator=whole(0, optional=True))
     """Tool calls. A turn whose calls would exceed the limit runs none of them."""

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 from weakref import ref
 
+import attrs
+
 from agentic.messages._message import Message, Role
 from agentic.messages._parts import Marked, Media, ProviderPayload, ToolCall, ToolError, ToolResult
 
@@ -24,28 +26,21 @@ __all__ = [
     "payload_facts",
 ]
 
-# The setters of the slots themselves: `object.__setattr__` would look each one up by its name.
-_set_role, _set_content, _set_reasoning, _set_calls, _set_results, _set_media = (
-    Message.__dict__[name].__set__
-    for name in ("role", "content", "reasoning", "tool_calls", "tool_results", "media")
+
+def _setters(record: type[attrs.AttrsInstance]) -> list[Callable[[Any, Any], None]]:
+    # Those of the slots themselves: `object.__setattr__` would look each one up by its name.
+    return [record.__dict__[field.name].__set__ for field in attrs.fields(record)]
+
+
+# In the order in which the records declare their fields.
+_set_role, _set_content, _set_reasoning, _set_calls, _set_results, _set_media, *_rest = _setters(
+    Message
 )
-_set_pinned, _set_summary, _set_usage, _set_timestamp, _set_id, _set_native, _set_extra = (
-    Message.__dict__[name].__set__
-    for name in ("pinned", "summary", "usage", "timestamp", "id", "native", "extra")
-)
-_set_provider, _set_payload, _set_joins_previous = (
-    ProviderPayload.__dict__[name].__set__ for name in ("provider", "payload", "joins_previous")
-)
-_set_call_id, _set_call_name, _set_arguments, _set_call_extra = (
-    ToolCall.__dict__[name].__set__ for name in ("id", "name", "arguments", "extra")
-)
-_set_result_id, _set_result_name, _set_output, _set_error, _set_notice, _set_ref = (
-    ToolResult.__dict__[name].__set__
-    for name in ("call_id", "name", "output", "error", "notice", "ref")
-)
-_set_result_media, _set_result_extra = (
-    ToolResult.__dict__[name].__set__ for name in ("media", "extra")
-)
+_set_pinned, _set_summary, _set_usage, _set_timestamp, _set_id, _set_native, _set_extra = _rest
+_set_provider, _set_payload, _set_joins_previous = _setters(ProviderPayload)
+_set_call_id, _set_call_name, _set_arguments, _set_call_extra = _setters(ToolCall)
+_set_result_id, _set_result_name, _set_output, _set_error, *_rest = _setters(ToolResult)
+_set_notice, _set_ref, _set_result_media, _set_result_extra = _rest
 _mark = Marked.__dict__["_decoded_as"].__set__
 _remember = Marked.__dict__["_facts"].__set__
 # Not None, which `read` may return.

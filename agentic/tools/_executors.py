@@ -246,17 +246,15 @@ class RequireApproval:
         if call.name not in self._tools:
             await self.list_tools()
         tool = self._tools.get(call.name)
+        refusal: ToolError | None = None
         # An executor may run what it does not list, and nobody could say what that is.
         if tool is None:
             refusal = _tool_errors.not_found(call.name, self._tools)
-        elif not self.needs(tool):
-            return await self.executor.execute(call)
-        else:
-            found = await self.ask(call, tool)
-            if found is None:
-                return await self.executor.execute(call)
-            refusal = found
-        return ToolResult(call.id, call.name, error=refusal)
+        elif self.needs(tool):
+            refusal = await self.ask(call, tool)
+        if refusal is not None:
+            return ToolResult(call.id, call.name, error=refusal)
+        return await self.executor.execute(call)
 
     async def ask(self, call: ToolCall, tool: ToolDefinition, /) -> ToolError | None:
         """Ask about a call, whether it needs it or not. Return why it may not run, or None."""

@@ -12,7 +12,6 @@ byte, so ``max_bytes + 1`` characters are always enough.
 import codecs
 import io
 import os
-from types import TracebackType
 from typing import BinaryIO, ClassVar, Protocol, Self
 
 from agentic.truncate._cut import CUTS, Mode, Result, cut_head, cut_tail
@@ -29,38 +28,42 @@ _ROOM = 65_536
 """How many characters a suffix may hold before it discards what it no longer needs."""
 
 
-class Prefix:
-    """The start of a stream."""
+class _Window:
+    """What the windows at one end have in common."""
 
     def __init__(self, max_lines: int | None, max_bytes: int | None) -> None:
         self._max_lines = max_lines
         self._max_bytes = max_bytes
         self._held = io.StringIO()
-        self._full = False
 
-    @property
-    def full(self) -> bool:
-        """Whether the stream continued after the held text."""
-        return self._full
+    def text(self) -> str:
+        """Return the held text."""
+        return self._held.getvalue()
+
+
+class Prefix(_Window):
+    """The start of a stream."""
+
+    full = False
+    """Whether the stream continued after the held text."""
 
     def add(self, text: str, over: bool) -> None:
-        """Hold the text until the stream exceeds a limit, and nothing after that."""
-        if self._full:
+        """Hold the text until the stream exceeds a limit, and nothing after that.
+
+        `over` says whether it exceeds one by now.
+        """
+        if self.full:
             return
         self._held.write(text if self._max_bytes is None else text[: self._room()])
         if over:
-            self._full = True
+            self.full = True
             self._shrink()
 
     def wanted(self, chunk: bytes) -> bytes:
-        """Return the start of the chunk, as far as there is room."""
-        if self._full:
+        """Return the part of an ASCII chunk that may be needed, so that no more is decoded."""
+        if self.full:
             return b""
         return chunk if self._max_bytes is None else chunk[: self._room()]
-
-    def text(self) -> str:
-        """Return the start of the stream."""
-        return self._held.getvalue()
 
     def _room(self) -> int:
         # `tell` of a StringIO is a number of characters, and costs nothing.
@@ -74,14 +77,10 @@ class Prefix:
             self._held = _holding(held[: len(cut.content) + 2])
 
 
-class Suffix:
+class Suffix(_Window):
     """The end of a stream."""
 
-    def __init__(self, max_lines: int | None, max_bytes: int | None) -> None:
-        self._max_lines = max_lines
-        self._max_bytes = max_bytes
-        self._held = io.StringIO()
-        self._room = _ROOM
+    _room = _ROOM
 
     def add(self, text: str, over: bool) -> None:
         """Hold the text, and from time to time discard the text that it displaces."""
@@ -96,10 +95,6 @@ class Suffix:
     def wanted(self, chunk: bytes) -> bytes:
         """Return the end of the chunk."""
         return chunk if self._max_bytes is None else chunk[-self._max_bytes - 1 :]
-
-    def text(self) -> str:
-        """Return the end of the stream."""
-        return self._held.getvalue()
 
     def _shrink(self) -> None:
         held = self.text()
@@ -211,12 +206,7 @@ class Buffer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _check(self, chunk: object) -> None:
