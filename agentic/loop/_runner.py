@@ -245,16 +245,18 @@ class Runner:
             self._runs.remove(run)
 
     async def _serve_alone(self, run: "_run.Run") -> Result:
-        if self.store is None:
+        # That of the run: the Runner may be given another while it lasts.
+        store = run.setup.store
+        if store is None:
             return await run.serve()
         # By store, not by Runner: two runs on one store would interleave their messages.
-        if id(self.store) in _busy_stores:
-            raise HistoryConflict(f"the {type(self.store).__name__} of this Runner")
-        _busy_stores.add(id(self.store))
+        if id(store) in _busy_stores:
+            raise HistoryConflict(f"the {type(store).__name__} of this Runner")
+        _busy_stores.add(id(store))
         try:
             return await run.serve()
         finally:
-            _busy_stores.remove(id(self.store))
+            _busy_stores.remove(id(store))
 
     def _new_run(
         self,

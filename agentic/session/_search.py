@@ -52,6 +52,8 @@ _LARGEST_BATCH = 1 << 24
 """How many characters are searched at once: few at first, since what is wanted is mostly recent."""
 _LEAST_SECONDS = 0.1
 """A process always gets this long to start, however little time is left."""
+_MOST_SECONDS = 86_400.0
+"""The wait for a process ends in OverflowError beyond the 24 days that poll() can count."""
 _SIMPLER = "use plain text, or a simpler expression"
 
 
@@ -272,7 +274,7 @@ def _find(query: str, texts: list[str], most: int, seconds: float | None) -> lis
             [sys.executable, "-I", "-S", _grep.__file__],
             input=marshal.dumps((query, texts, most)),
             capture_output=True,
-            timeout=seconds,
+            timeout=min(seconds, _MOST_SECONDS),
             check=True,
         )
     except subprocess.TimeoutExpired as late:

@@ -584,3 +584,20 @@ def test_cut_without_compaction_is_reported() -> None:
 class _NoSummary:
     async def compact(self, _: list[Message], /) -> str:
         return ""
+
+
+def test_store_replaced_during_run_is_free_afterwards() -> None:
+    """The run goes on with the store that it began with, and gives that one back."""
+    first, second = MemoryStore(), MemoryStore()
+
+    def swap(_: Input) -> str:
+        runner.store = second
+        return "Done."
+
+    runner = Runner(ScriptedDecider(swap, "Again."), store=first)
+
+    assert runner.run_sync("hi").reply == "Done."
+    assert [m.content for m in asyncio.run(first.load())] == ["hi", "Done."]
+    assert asyncio.run(second.load()) == []
+    runner.store = first
+    assert runner.run_sync("And now?").reply == "Again."

@@ -485,3 +485,14 @@ def test_without_processes_plain_text_is_offered(
     assert "cannot be tried here" in failure.message
     assert "use plain text" in failure.message
     assert "> port" in _ask([Message("user", "port")], query="port").output
+
+
+def test_search_without_end_can_be_asked_for() -> None:
+    """No number of seconds is too large for the process that searches."""
+    store = asyncio.run(_filled([Message("user", "The port is 8417.")]))
+    tool = RecallTool(store, regex_seconds=float("inf"))
+
+    found = asyncio.run(tool.run({"query": "p.rt", "regex": True}))
+
+    assert isinstance(found, ToolResult)
+    assert "8417" in found.output
