@@ -26,16 +26,8 @@ __all__ = [
 ]
 
 
-def check_text(instance: object, attribute: "attrs.Attribute[str]", value: object) -> None:
-    """Raise unless the value is a str; used as an attrs validator."""
-    if not isinstance(value, str):
-        owner = type(instance).__name__
-        raise ConfigError(
-            f"{owner}.{attribute.name}",
-            value,
-            "a str",
-            "decode bytes, join text parts, and put images into media",
-        )
+check_text = must_be(str, remedy="decode bytes, join text parts, and put images into media")
+"""The validator of a field that holds a text."""
 
 
 def extra_fields() -> Any:
