@@ -20,6 +20,7 @@ __all__ = [
     "must_be_async",
     "must_be_strategy",
     "must_count",
+    "must_execute",
     "must_have",
     "nearest",
     "score",
@@ -177,6 +178,17 @@ def must_be_async(name: str, given: object, method: str, signature: str, remedy:
     must_have(name, given, method, signature, remedy)
     if _is_sync(getattr(given, method)):
         raise ConfigError(name, given, f"an object with {signature}", f"write async def {method}")
+
+
+def must_execute(name: str, given: object) -> None:
+    """Raise for an object that has no tools.
+
+    Raises:
+        ConfigError: `list_tools` or `execute` is missing, or not async.
+    """
+    remedy = "pass a tools.Registry, or another object with these methods"
+    must_be_async(name, given, "execute", "async execute(call) -> ToolResult", remedy)
+    must_be_async(name, given, "list_tools", "async list_tools()", remedy)
 
 
 def must_be_strategy(name: str, given: object) -> None:

@@ -85,7 +85,7 @@ def call_key(run_id: str, turn: int, index: int, number: int = 0) -> str:
     '4247dda74d6e21ee2984fb3a09121fb6'
     """
     place = f"{run_id}/{turn}/{index}" + (f"/{number}" if number else "")
-    return hashlib.sha256(place.encode()).hexdigest()[:32]
+    return hashlib.sha256(place.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def refuse(calls: Iterable[ToolCall], reason: str, *, announced: int = 0) -> list[CallOutcome]:

@@ -11,7 +11,7 @@ import attrs
 from agentic import truncate
 from agentic._lazy import LazyModule, asyncio
 from agentic._protocols import Executor, Store
-from agentic._validate import all_are, must_be, must_be_async, seconds, whole
+from agentic._validate import all_are, must_be, must_be_async, must_execute, seconds, whole
 from agentic.context.budget import Manager, Policy
 from agentic.context.strategies import Chain
 from agentic.context.view import View, as_chain
@@ -111,8 +111,7 @@ class Runner:
     @executor.validator
     def _check_executor(self, _: object, value: object) -> None:
         if value is not None:
-            _check_part("executor", value, "execute", "async execute(call) -> ToolResult")
-            _check_part("executor", value, "list_tools", "async list_tools()")
+            must_execute("executor", value)
 
     @store.validator
     def _check_store(self, _: object, value: object) -> None:

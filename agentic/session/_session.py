@@ -15,7 +15,7 @@ import attrs
 from agentic import loop
 from agentic._protocols import Executor
 from agentic._tool_definition import ToolDefinition
-from agentic._validate import must_be, must_be_async
+from agentic._validate import must_be, must_be_async, must_execute
 from agentic.context.budget import Compaction, CompactionTarget, Compactor, Policy
 from agentic.context.strategies import Chain
 from agentic.context.view import Note, Prepared, View, as_chain, begins_with
@@ -144,9 +144,7 @@ class Session:
         signature = "async compact(messages)"
         must_be_async("compactor", self.compactor, "compact", signature, "pass a Digest()")
         if self.executor is not None:
-            for method in ("list_tools", "execute"):
-                remedy = "pass a tools.Registry"
-                must_be_async("executor", self.executor, method, f"async {method}()", remedy)
+            must_execute("executor", self.executor)
         self._view = View(
             self.policy,
             counter=self.counter,

@@ -14,7 +14,7 @@ import attrs
 from agentic import _tool_errors, events
 from agentic._protocols import Executor
 from agentic._tool_definition import ToolDefinition
-from agentic._validate import all_are, must_be, must_be_async
+from agentic._validate import all_are, must_be, must_be_async, must_execute
 from agentic.errors import ConfigError
 from agentic.messages import ToolCall, ToolError, ToolResult
 
@@ -97,9 +97,13 @@ class FilteredExecutor:
     >>> read_only = FilteredExecutor(CompositeExecutor(), is_read_only)
     """
 
-    executor: Executor
+    executor: Executor = attrs.field()
     allow: AnyPolicy = attrs.field(converter=as_policy)
     """A policy, the names of the allowed tools, or a function that is given a ToolDefinition."""
+
+    @executor.validator
+    def _check_executor(self, _: object, value: object) -> None:
+        must_execute("executor", value)
 
     async def list_tools(self) -> list[ToolDefinition]:
         """Return the executor's tools that are allowed."""
@@ -130,6 +134,8 @@ class CompositeExecutor:
     _owners: dict[str, Executor]
 
     def __init__(self, *executors: Executor) -> None:
+        for executor in executors:
+            must_execute("executor", executor)
         self.executors = executors
         self._owners = {}
 
@@ -221,14 +227,18 @@ class RequireApproval:
             default all that are not annotated as read-only; an annotation is its author's claim.
 
     Raises:
-        ConfigError: `approver` has no async `approve`, or `needs` is a text.
+        ConfigError: a part lacks a method that is needed, or `needs` is a text.
     """
 
-    executor: Executor
+    executor: Executor = attrs.field()
     approver: Approver = attrs.field()
     needs: Callable[[ToolDefinition], bool] = attrs.field(default=_may_act, converter=_as_needs)
     _tools: dict[str, ToolDefinition] = attrs.field(factory=dict, init=False, repr=False)
     """The tools of the latest listing."""
+
+    @executor.validator
+    def _check_executor(self, _: object, value: object) -> None:
+        must_execute("executor", value)
 
     @approver.validator
     def _check_approver(self, _: object, value: object) -> None:

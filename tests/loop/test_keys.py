@@ -130,3 +130,13 @@ def test_retry_is_always_or_never() -> None:
     assert ToolDefinition("t").retry == "always"
     with pytest.raises(ConfigError, match="must be always or never"):
         ToolDefinition("t", retry="sometimes")
+
+
+def test_any_text_is_a_run_id() -> None:
+    """Also one with a lone surrogate, as a file name may be."""
+    decider = ScriptedDecider(Decision(tool_calls=[ToolCall("", "look")]), "Done.")
+    runner = Runner(decider, ScriptedExecutor({"look": "x"}))
+
+    result = asyncio.run(runner.run("Look.", run_id="\udcff.log"))
+
+    assert len(result.tool_calls[0].id) == 37

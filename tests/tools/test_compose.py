@@ -1,13 +1,16 @@
 """Executors made of executors."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import attrs
 import pytest
 
 from agentic import tools
+from agentic.errors import ConfigError
 from agentic.messages import ToolCall, ToolError, ToolResult
+from agentic.tools import Approval, ToolDefinition
 
 
 def _registry(*names: str, says: str = "") -> tools.Registry:
@@ -168,3 +171,28 @@ def test_a_policy_may_read_the_definition(executor: Any) -> None:
         "The tools you may call: look.",
         "not_allowed",
     )
+
+
+class _OnlyRuns:
+    async def execute(self, call: ToolCall, /) -> ToolResult:
+        return ToolResult()
+
+
+@pytest.mark.parametrize("given", [None, [tools.Registry()], tools.Registry, _OnlyRuns()])
+@pytest.mark.parametrize(
+    "make",
+    [
+        tools.CompositeExecutor,
+        lambda given: tools.FilteredExecutor(given, ["read"]),
+        lambda given: tools.RequireApproval(given, _Nobody()),
+    ],
+)
+def test_what_is_no_executor_is_refused(make: Callable[[Any], Any], given: Any) -> None:
+    """Where it is passed, and not when the model asks for the tools."""
+    with pytest.raises(ConfigError, match=r"executor must be an object with async \w+\("):
+        make(given)
+
+
+class _Nobody:
+    async def approve(self, call: ToolCall, tool: ToolDefinition, /) -> Approval:
+        raise AssertionError(call, tool)
