@@ -130,6 +130,8 @@ def _plain_value(name: str, value: Any) -> Any:
 
 def _read_record(cls: type[Any], plain: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Return a record, and the fields that it cannot hold."""
+    if not isinstance(plain, Mapping):
+        raise TypeError(f"{plain!r:.80} is not a JSON object, as a {cls.__name__} is")
     names = _NAMES[cls]
     unknown = {key: value for key, value in plain.items() if key not in names}
     known: dict[str, Any] = {}

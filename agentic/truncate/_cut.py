@@ -90,7 +90,7 @@ class Result:
         if not self.truncated:
             return ""
         remedy = "ask for a narrower part to see the rest"
-        if ref is not None:
+        if ref:
             remedy = f"the full text is in {ref}"
         return f"{self._missing()}, {self._shown()}: {remedy}."
 

@@ -225,3 +225,13 @@ def test_required_unknown_field_is_refused(needed: object) -> None:
 
     with pytest.raises(ConfigError, match=r"must_understand .*upgrade agentic-weave"):
         from_plain(plain)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("usage", [1]), ("tool_calls", {"id": "c1"}), ("tool_calls", ["read"]), ("media", [None])],
+)
+def test_record_that_is_no_object_is_named(field: str, value: Any) -> None:
+    """In the terms of JSON, and not in those of Python."""
+    with pytest.raises(ConfigError, match="is not a JSON object, as a "):
+        from_plain({"v": 1, "role": "assistant", field: value})

@@ -117,3 +117,10 @@ def test_middle_turned_tail_is_described_so() -> None:
 def test_text_ends_with_the_notice(result: truncate.Result, text: str) -> None:
     """It stands on a line of its own, and no kept line is lost or joined to it."""
     assert result.text == text.format(content=result.content, notice=result.notice())
+
+
+def test_empty_reference_names_no_place() -> None:
+    """As if there were none."""
+    short = truncate.head("one\ntwo", max_lines=1)
+
+    assert short.notice("") == short.notice()
