@@ -39,7 +39,6 @@ PRIVATE = {
     "agentic.context.digest._turns": PARSERS,
     "agentic.context.view._lineage": COST,
     "agentic.durable._records": "the form of a record, which outlives the version that wrote it",
-    "agentic.events._signals": "all signals, whichever there are",
     "agentic.history._log": FAULTS,
     "agentic.history._replace": "the comparison that a naive store makes, too",
     "agentic.history._session_file": COST,

@@ -2,7 +2,7 @@ import attrs
 import pytest
 
 from agentic import events
-from agentic.events import Event, _signals
+from agentic.events import Event
 
 
 def _camel(name: str) -> str:
@@ -10,9 +10,7 @@ def _camel(name: str) -> str:
 
 
 RECORDS = {
-    name: thing
-    for name, thing in vars(_signals).items()
-    if isinstance(thing, type) and issubclass(thing, Event) and thing is not Event
+    each.__name__: each for each in Event.__subclasses__() if each.__module__ == Event.__module__
 }
 
 
