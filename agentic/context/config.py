@@ -192,11 +192,9 @@ class ContextManager:
 
     config: ContextConfig = attrs.field(validator=must_be(ContextConfig))
     _token_cache: TokenCache = attrs.field(init=False)
-    _fit: FitContextWindow = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._token_cache = TokenCache(self.config.token_counter)
-        self._fit = FitContextWindow(self.config.target_tokens, self.config.token_counter)
 
     def count_tokens(self, messages: list[Message]) -> int:
         """Return the size of a conversation; if it has grown, only its new messages are counted."""
@@ -233,26 +231,32 @@ class ContextManager:
 
         `tokens` is the size of the context as the caller measured it; by default it is counted.
         """
-        tokens = self.count_tokens(messages) if tokens is None else tokens
-        target = target or CompactionTarget(self)
+        config, counted = self.config, self.count_tokens(messages)
+        tokens = counted if tokens is None else tokens
+        target = attrs.evolve(target or CompactionTarget(self), reason=reason)
         decision = await self._consult(messages, tokens, instructions)
         if decision.cancel:
-            return _unchanged(self.config, messages, tokens)
-        focus = decision.custom_instructions or instructions
+            return _unchanged(config, messages, tokens)
+        summarizes = config.strategy == "summarization"
         if decision.custom_summary is not None:
-            return await self._summarize(messages, focus, _Given(decision.custom_summary), target)
-        if self.config.strategy == "summarization":
-            return await self._summarize(messages, focus, self._compactor(), target)
-        return await self._drop(messages, reason, tokens, target)
-
-    def _kept(self, messages: list[Message]) -> list[Message]:
-        """Return what the strategy keeps. That may still exceed the target."""
-        dropping, config = self._dropping, self.config
-        if isinstance(dropping, Importance):
-            return dropping.compact_to(
-                messages, config.target_tokens, config.token_counter
-            ).messages
-        return dropping.compact(messages)
+            compactor: Compactor = _Given(decision.custom_summary)
+        elif summarizes:
+            compactor = self._compactor()
+        else:
+            return await self._drop(messages, reason, tokens, target)
+        keep = (config.summarization if summarizes else self._dropping).keep_recent
+        # A strategy may keep no recent message, but a Policy always keeps one.
+        policy = _policy(config, min_recent_messages=max(1, keep))
+        done = await Manager(config.token_counter, compactor, policy).compact_if_needed(
+            messages,
+            size=tokens,
+            overhead_tokens=max(0, tokens - counted),
+            force=True,  # the caller or the user has decided that it is due
+            instructions=decision.custom_instructions or instructions,
+            target=target,
+            allow_growth=isinstance(compactor, _Given),  # the hook wants exactly this summary
+        )
+        return attrs.evolve(done, reason=reason)
 
     async def _consult(
         self, messages: list[Message], tokens: int, instructions: str | None
@@ -286,27 +290,6 @@ class ContextManager:
             return self.config.importance_options or Importance()
         return self.config.truncation_options or KeepLast()
 
-    async def _summarize(
-        self,
-        messages: list[Message],
-        instructions: str | None,
-        compactor: Compactor,
-        target: CompactionTarget,
-    ) -> Compaction:
-        config = self.config
-        summarizes = config.strategy == "summarization"
-        keep = (config.summarization if summarizes else self._dropping).keep_recent
-        # A strategy may keep no recent message, but a Policy always keeps one.
-        policy = _policy(config, min_recent_messages=max(1, keep))
-        manager = Manager(config.token_counter, compactor, policy)
-        return await manager.compact_if_needed(
-            messages,
-            force=True,
-            instructions=instructions,
-            target=target,
-            allow_growth=isinstance(compactor, _Given),  # the hook wants exactly this summary
-        )
-
     async def _drop(
         self,
         messages: list[Message],
@@ -315,23 +298,38 @@ class ContextManager:
         target: CompactionTarget,
     ) -> Compaction:
         """Leave messages out, between the two events of a compaction."""
-        # The strategy alone may keep more than the target, and the next check would fire at once.
-        after = self._fit.compact(self._kept(messages))
+        dropping, config = self._dropping, self.config
+        if isinstance(dropping, Importance):
+            kept = dropping.compact_to(
+                messages, config.target_tokens, config.token_counter
+            ).messages
+        else:
+            kept = dropping.compact(messages)
+        # The strategy alone may keep more than the target, and so may what is sent besides the
+        # messages: the next check would fire at once.
+        counted = self.count_tokens(messages)
+        room = max(1, config.target_tokens - max(0, tokens - counted))
+        after = FitContextWindow(room, config.token_counter).compact(kept)
         if after is messages:
-            return _unchanged(self.config, messages, tokens)
-        stays = {id(message) for message in after}
-        dropped = tuple(message for message in messages if id(message) not in stays)
-        await target.announce(reason, tokens, len(dropped))
-        # What the provider measured may be less than the counted sizes of what is dropped.
-        tokens_after = max(0, tokens - sum(map(self._token_cache.count_message, dropped)))
+            return _unchanged(config, messages, tokens)
+        # A pinned message that lost its orphans is a new object, which holds the same results.
+        stays = {id(part) for message in after for part in (message, *message.tool_results)}
+        dropped = tuple(m for m in messages if stays.isdisjoint(map(id, (m, *m.tool_results))))
+        count, length = self._token_cache.count_message, len(messages)
+        freed = counted - sum(map(count, after))
         try:
-            stored = await target.replace(messages, after)
+            await target.announce(reason, tokens, len(dropped))
+            # The owner may append while a receiver is waiting.
+            late = messages[length:]
+            stored = await target.replace(messages, [*after, *late])
         except (Exception, asyncio.CancelledError) as error:  # a store may raise anything
-            done = _unchanged(self.config, messages, tokens, reason=reason, error=error)
+            done = _unchanged(config, messages, tokens, reason=reason, error=error)
             await target.conclude(reason, done)
             if isinstance(error, asyncio.CancelledError):
                 raise
             return done
+        # What the provider measured may be less than the counted size of what is gone.
+        tokens_after = max(0, tokens - freed) + sum(map(count, late))
         done = Compaction(
             messages=stored,
             changed=True,
@@ -339,7 +337,7 @@ class ContextManager:
             tokens_before=tokens,
             tokens_after=tokens_after,
             reason=reason,
-            fits=tokens_after <= self.config.target_tokens,
+            fits=tokens_after <= config.target_tokens,
         )
         await target.conclude(reason, done)
         return done

@@ -80,6 +80,8 @@ class CompactionTarget:
     """Replaces the messages that were compacted (the first argument) by the compacted ones (the
     second). Returns the history from now on, in which messages that arrived in the meantime come
     last. If it raises, the compaction has not happened. By default, nothing is stored."""
+    reason: CompactionReason | None = None
+    """The reason in the events, if the caller of a forced compaction has one of its own."""
 
     async def announce(self, reason: CompactionReason, tokens: int, number: int) -> None:
         """Send the event before a compaction of so many messages, in a context of this size."""
@@ -88,7 +90,7 @@ class CompactionTarget:
             self.sender,
             events.ContextCompactionStart,
             run_id=self.run_id,
-            reason=reason,
+            reason=self.reason or reason,
             tokens_before=tokens,
             messages=number,
         )
@@ -110,7 +112,7 @@ class CompactionTarget:
             "tokens_before": done.tokens_before,
             "tokens_after": done.tokens_after,
             "dropped": done.dropped,
-            "reason": reason,
+            "reason": self.reason or reason,
             "error": done.error,
             "declined": done.declined,
             "calls": done.calls,

@@ -20,7 +20,7 @@ from agentic.context.config import (
     TruncationStrategy,
 )
 from agentic.errors import ConfigError
-from agentic.messages import Message, split_rounds
+from agentic.messages import Message, ToolCall, ToolResult, split_rounds
 from agentic.testing import EventRecorder, conversations
 
 STRATEGIES = ["truncation", "importance", "summarization"]
@@ -61,6 +61,91 @@ def test_names_and_defaults_are_the_sources() -> None:
     assert weighed.tool_use_score == 1.0
     assert (summary.keep_recent, summary.summarize_chunk_size) == (10, 20)
     assert (summary.max_summary_tokens, summary.summarize_with) == (500, None)
+
+
+@EVERY
+def test_target_is_the_reason_of_its_compaction(strategy: str) -> None:
+    """In the events, in what is returned and in the explanation; a call by hand is `force`."""
+    view = manager(strategy=strategy).config.make_view()
+
+    with EventRecorder() as recorder:
+        done = view.prepare_sync(talk(40)).compaction
+        compact(manager(strategy=strategy), talk(40))
+
+    assert done is not None
+    assert done.reason == "window"
+    assert view.explain()[0].reason == "the window trigger fired"
+    for kind in (events.ContextCompactionStart, events.ContextCompactionEnd):
+        assert [event.reason for event in recorder.of(kind)] == ["window", "force"]
+
+
+@EVERY
+def test_message_that_arrives_meanwhile_is_kept(strategy: str) -> None:
+    """A receiver of the event before a compaction may append to the list."""
+    messages, late = talk(40), Message("user", "One more thing.")
+
+    def append(_: object, **__: object) -> None:
+        messages.append(late)
+
+    with events.context_compaction_start.connected_to(append):
+        after = compact(manager(strategy=strategy), messages)
+
+    assert after[-1] is late
+    assert len(after) < len(messages)
+
+
+@pytest.mark.parametrize("strategy", ["truncation", "summarization"])
+def test_what_is_sent_besides_leaves_less_room(strategy: str) -> None:
+    """A long system prompt does not have the conversation compacted at every turn."""
+    options: dict[str, Any] = {
+        "truncation_options": TruncationStrategy(20),
+        "summarization_options": SummarizationStrategy(20, max_summary_tokens=100),
+    }
+    view = manager(strategy=strategy, **options).config.make_view()
+    messages, sizes = talk(30), []
+
+    for number in range(20):
+        messages.append(Message("user", f"message {number} " + "word " * 40))
+        done = view.prepare_sync(messages, system_prompt="w " * 1_800).compaction
+        sizes += [(done.tokens_before, done.tokens_after)] if done else []
+
+    assert 1 < len(sizes) < 15
+    assert all(before > 1_500 >= after for before, after in sizes)
+
+
+def test_cancelled_receiver_ends_the_compaction() -> None:
+    """Whoever counts the events of beginning and end is not left with one."""
+
+    async def wait(_: object, **__: object) -> None:
+        await asyncio.sleep(10)
+
+    async def cancel() -> None:
+        with events.context_compaction_start.connected_to(wait):
+            task = asyncio.ensure_future(manager().compact(talk(40)))
+            await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.wait({task})
+
+    with EventRecorder() as recorder:
+        asyncio.run(cancel())
+
+    (end,) = recorder.of(events.ContextCompactionEnd)
+    assert isinstance(end.error, asyncio.CancelledError)
+
+
+def test_pinned_message_without_orphans_is_counted() -> None:
+    """It is a new object in place of the old one, which nobody left out."""
+    results = [ToolResult("call", "look", "word " * 60), ToolResult("none", "look", "word ")]
+    pinned = [
+        Message("assistant", tool_calls=[ToolCall("call", "look")]),
+        Message("tool", tool_results=results, pinned=True),
+    ]
+    of = manager()
+    messages = [*pinned, *talk(40)]
+
+    done = asyncio.run(of.carry_out(messages))
+
+    assert done.tokens_after == of.count_tokens(done.messages)
 
 
 @EVERY
