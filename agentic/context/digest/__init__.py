@@ -1,8 +1,7 @@
 """A hand-over note written without a model: what was asked, what changed, where things stand.
 
-Start with `Digest` and `ToolTable`. A conversation is read once, turn by turn (`_turns.py`). Every
-section takes turns and offers lines, of which those are shown that fit (`_section.py`). To add a
-section, write a class and add it to the list in `_digest.py`.
+Start with `Digest` and `ToolTable`. Sections take the turns of a conversation (`_turns.py`) and
+offer lines (`_section.py`). To add one, write a class and add it to the list in `_digest.py`.
 """
 
 from agentic.context.digest._digest import Digest

@@ -1,10 +1,8 @@
 """What the calls of a conversation did: which files they changed or read, which commands ran.
 
-A failed call changes nothing. A file that was restored, or created and then deleted, does not count
-as changed.
-
-A command line is named by its last part, without `cd`, redirections and the filters after it, as
-far as half a line has room for it. A failure is cleared when the same name succeeds later.
+A file that was restored, or created and then deleted, does not count as changed. A command line is
+named by its last part, without `cd`, redirections and the filters after it, as far as half a line
+has room for it. A failure is cleared when the same name succeeds later.
 """
 
 import posixpath
@@ -18,14 +16,7 @@ from pathlib import PurePosixPath
 from typing import ClassVar
 
 from agentic.context.digest._section import Line, Section
-from agentic.context.digest._shell import (
-    Effect,
-    What,
-    effects,
-    is_path,
-    patch_effects,
-    split_command,
-)
+from agentic.context.digest._shell import What, effects, is_path, patch_effects, split_command
 from agentic.context.digest._text import LINE, cut, one_line
 from agentic.context.digest._turns import ENDS, TRACEBACK, Called, Kind, exit_code
 
@@ -104,11 +95,8 @@ class Files(Section):
                     if each == self._newest_absolute:
                         self._newest_absolute = None
             return
-        is_new = what == "write" and path not in self.known
-        state = self.known.get(path, "")
-        if what != "read":
-            state = "new" if is_new or state == "new" else "edited"
-        self.add(path, state)
+        state = self.known.get(path, "new" if what == "write" else "")
+        self.add(path, state if what == "read" or state == "new" else "edited")
 
     @cached_property
     def _sorted(self) -> list[str]:
@@ -154,7 +142,7 @@ class FilesRead(Files):
     """The files that were read but not changed."""
 
     heading = "Files read"
-    takes = ()
+    takes = ()  # it shares what `Files` has read
     is_complete = False
     shows_changed = False
 
@@ -175,6 +163,7 @@ class Commands(Section):
         words = _main_words(turn.command) if turn.does == "run" else [turn.label]
         if not words:
             return
+        # The line shows it as code, which a backtick in it would end.
         label = cut(one_line(" ".join(words)).replace("`", "'"), LINE // 2)
         self.known.pop(label, None)
         looks = turn.does == "run" and not _LOOKS.isdisjoint([words[0], "-".join(words[:2])])
@@ -198,7 +187,7 @@ class Failures(Commands):
     shows = ":"
 
 
-def _effects_of(turn: Called) -> Iterator[Effect]:
+def _effects_of(turn: Called) -> Iterator[tuple[str, What]]:
     if turn.output is None:
         return
     if turn.does == "run":
@@ -207,16 +196,13 @@ def _effects_of(turn: Called) -> Iterator[Effect]:
             yield from ((path, "edit") for path in _PATCHING.findall(turn.output))
     elif not turn.failed:
         yield from ((path, turn.does) for path in turn.paths if turn.does)
+        # `apply_patch` names its files in the patch alone.
         if turn.does == "edit" and not turn.paths:
             yield from patch_effects("\n".join(map(str, turn.arguments.values())))
 
 
 def _main_words(command: str) -> list[str]:
-    """Return the words of the main part of a command.
-
-    >>> _main_words("cd src && make test 2>&1 | tail -3; echo $?")
-    ['make', 'test']
-    """
+    """Return the words of the main part of a command."""
     parts = list(split_command(command))
     while parts[1:] and (parts[-1].piped or {*parts[-1].words[:1]} & _TAILS):
         parts.pop()

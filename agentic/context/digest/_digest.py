@@ -20,21 +20,6 @@ _NOTES, _VERSION = "digest", 6
 """The key and the format of the notes. A digest with notes of another format is quoted."""
 
 
-def _sections() -> list[Section]:
-    """Return the sections in reading order."""
-    files, commands = Files(), Commands()
-    return [
-        Requests(),
-        Notices(),
-        Progress(),
-        Failures(commands.known),
-        Statements(),
-        files,
-        FilesRead(files.known),
-        commands,
-    ]
-
-
 @attrs.frozen(kw_only=True)
 class Digest:
     """Writes a hand-over note in Markdown: deterministic, offline, in linear time.
@@ -84,17 +69,19 @@ class Digest:
             ConfigError: an item is not a Message, or the counter cannot count.
         """
         check_messages(messages)
-        if counter is not None:
-            must_count("counter", counter)
-        sections, index = _sections(), Index()
+        counter = self.counter if counter is None else counter
+        must_count("counter", counter)
+        files, commands, index = Files(), Commands(), Index()
+        # In reading order: what a successor must not miss comes first.
+        sections: list[Section] = [Requests(), Notices(), Progress(), Failures(commands.known)]
+        sections += [Statements(), files, FilesRead(files.known), commands]
         every = [*sections, index]
         takers = {kind: [s for s in every if kind in s.takes] for kind in typing.get_args(Kind)}
         unread = [each for message in messages for each in _restored(message, every)]
         for turn in read_turns(unread, self.tools):
             for section in takers[turn.kind]:
                 section.take(turn)
-        count = (counter or self.counter).count
-        text = fit(sections, index, self.max_tokens, count, self.recall or "")
+        text = fit(sections, index, self.max_tokens, counter.count, self.recall or "")
         # About as much as a section could show if it had the digest to itself.
         most = self.max_tokens * CHARS_PER_TOKEN
         stored = {each.heading: each.to_plain(most) for each in every if each.known and each.takes}
@@ -116,6 +103,7 @@ def _restored(message: Message, sections: Sequence[Section]) -> list[Message]:
         section.restore(plain.get(section.heading))
     # Only what is above the digest is quoted: it may be the prose of a model.
     unread = [ContextSummary(summary.content.partition(TITLE)[0], 0).to_message()]
+    # Its output comes after the fold, and would be taken for a request.
     if isinstance(reply := plain.get("unanswered"), str):
         unread.append(Message("assistant", reply))
     return unread

