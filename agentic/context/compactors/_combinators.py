@@ -68,10 +68,9 @@ class FirstOf:
         for compactor in self.compactors:
             guided = getattr(compactor, "compact_with", None) if instructions is not None else None
             try:
-                if guided is None:
-                    answer: object = await compactor.compact(messages)
-                else:
-                    answer = await guided(messages, instructions)
+                answer: object = await (
+                    guided(messages, instructions) if guided else compactor.compact(messages)
+                )
             except Exception as failure:  # noqa: BLE001  whatever it is, the next one is asked
                 # A CancelledError propagates: after a cancellation no other compactor may be tried.
                 failures.append(failure)
@@ -156,16 +155,13 @@ class WithDigest:
 
 
 def _each(messages: list[Message], part: int) -> list[Message]:
-    """Return the conversation with only one part of its former summaries.
-
-    Part 0 is the prose, part 1 the digest with the notes. A summary without that part is left out.
-    A summary without a digest is all prose.
-    """
+    """Return the conversation with only one part of its former summaries: 0 prose, 1 digest."""
     shown: list[Message] = []
     for message in messages:
         if message.summary is None:
             shown.append(message)
         elif text := _divide(message.summary.content)[part]:
+            # The notes are the digest's: whoever writes the prose cannot read them.
             notes = message.summary.notes if part else {}
             shown.append(attrs.evolve(message.summary, content=text, notes=notes).to_message())
     return shown
@@ -173,6 +169,7 @@ def _each(messages: list[Message], part: int) -> list[Message]:
 
 def _divide(summary: str) -> tuple[str, str]:
     """Split a summary into the prose and the digest, which begins with its title."""
+    # A line of its own: the prose may name the title within a sentence.
     start = 0 if summary.startswith(f"{TITLE}\n") else summary.find(f"\n{TITLE}\n")
     if start < 0:
         return summary, ""

@@ -2,11 +2,7 @@
 
 The model is any async callable from a prompt to an answer. A conversation that is larger than the
 model's window is folded: each part is summarized together with the summary of the parts before it.
-
-The prompt contains the conversation as data, one JSON object per line. Line breaks inside a text
-are escaped, so no text can end its line or start a new section of the prompt, and thus pose as an
-instruction. A text that is too long is shortened to its two ends, with the number of missing
-characters between them.
+The prompt contains the conversation as data, one JSON object per line.
 """
 
 import json
@@ -158,7 +154,10 @@ class Model:
         while done < len(lines):
             part = self._part(lines, done, room)
             prompt = _write_prompt(
-                part, former=summary, instructions=instructions, max_words=self._max_words
+                part,
+                former=summary,
+                instructions=instructions,
+                max_words=self.max_tokens // _TOKENS_PER_WORD,
             )
             try:
                 answer = await self.ask(prompt)
@@ -174,10 +173,6 @@ class Model:
             summary = self._check(answer, self.counter.count(stands_for))
             done += len(part)
         return summary
-
-    @property
-    def _max_words(self) -> int:
-        return self.max_tokens // _TOKENS_PER_WORD
 
     def _part(self, lines: Sequence[str], start: int, room: int) -> list[str]:
         """Return the next lines that fit the room; at least one."""
@@ -269,21 +264,20 @@ def _marked(name: str, text: str) -> str:
 def _entries(messages: Sequence[Message], max_output_chars: int) -> Iterator[str]:
     """Yield each message as a line, with shortened tool outputs and without orphaned results.
 
-    System messages at the start of the conversation are skipped. So are summaries, because the
-    former summary is a separate section of the prompt.
-
-    >>> list(_entries([Message("user", "Is it green?")], 500))
-    ['{"user": "Is it green?"}']
+    System messages at the start of the conversation are skipped, and so are summaries.
     """
     started = False
     for found in split_rounds(messages):
-        # The system prompt stays in front of the summary, which need not repeat it.
+        # The system prompt stays in front of the summary, which need not repeat it. A former
+        # summary is a section of the prompt of its own.
         started = started or found.messages[0].role != "system"
         if not started or found.messages[0].summary is not None:
             continue
         for message in found.sound_messages:
             entry = _entry(message, max_output_chars)
             if entry:
+                # Line breaks are escaped: no text can end its line or begin a section of the
+                # prompt, and so pose as an instruction.
                 text = json.dumps(entry, ensure_ascii=False, default=str)
                 # A request is UTF-8, which has no lone surrogates.
                 yield text.encode("utf-8", "replace").decode()
@@ -305,7 +299,6 @@ def _entry(message: Message, max_output_chars: int) -> dict[str, Any]:
 
 
 def _attached(part: Media) -> str:
-    """Return the type of an attachment, and its address if it has one that is not inline data."""
     # The address may be all that is left to find it by; inline data would fill the prompt.
     is_address = part.url and not part.url.startswith("data:")
     return f"{part.media_type} {part.url}" if is_address else part.media_type
