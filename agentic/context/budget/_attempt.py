@@ -9,13 +9,7 @@ from agentic._lazy import asyncio, events
 from agentic._protocols import CompactionReason, Compactor
 from agentic.context.budget._plan import Plan
 from agentic.errors import CompactionRefused
-from agentic.messages import (
-    ContextSummary,
-    Message,
-    SummaryText,
-    find_summary,
-    prefix_length,
-)
+from agentic.messages import ContextSummary, Message, SummaryText, find_summary, prefix_length
 from agentic.tokens import MessageSizes, TokenCache, describe_largest
 from agentic.usage import ReportedCall, Usage
 

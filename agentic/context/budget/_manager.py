@@ -60,16 +60,14 @@ class Manager:
     counter: Counter | None = attrs.field(default=None)
     compactor: Compactor | None = attrs.field(default=None)
     policy: Policy = attrs.field(factory=lambda: Policy(0))
-    _token_cache: TokenCache | None = attrs.field(
-        default=attrs.Factory(
-            lambda self: None if self.counter is None else TokenCache(self.counter), takes_self=True
-        ),
-        init=False,
-        repr=False,
-    )
+    _token_cache: TokenCache | None = attrs.field(init=False, repr=False)
     _failures: RecentConversations[_Failure] = attrs.field(
         factory=RecentConversations, init=False, repr=False
     )
+
+    @_token_cache.default
+    def _make_token_cache(self) -> TokenCache | None:
+        return None if self.counter is None else TokenCache(self.counter)
 
     @counter.validator
     def _check_counter(self, _: object, given: object) -> None:

@@ -6,13 +6,7 @@ from collections.abc import Iterable, Mapping
 import attrs
 
 from agentic.context.budget._policy import Policy, is_long
-from agentic.messages import (
-    Message,
-    Round,
-    find_task,
-    prefix_length,
-    split_rounds,
-)
+from agentic.messages import Message, Round, find_task, prefix_length, split_rounds
 
 __all__ = ["Plan", "plan"]
 

@@ -69,18 +69,15 @@ class FitContextWindow:
     `compactors.Digest(max_tokens=900)`. With a digest, a low watermark loses less information. Its
     `max_tokens` count towards what remains after a cut, in the same measure as everything else. If
     it fails, the former note stays, a warning is logged, and the next cut tries again."""
-    _token_cache: TokenCache = attrs.field(
-        default=attrs.Factory(
-            lambda self: TokenCache(self.counter, self.per_message_overhead, self.tokens_per_media),
-            takes_self=True,
-        ),
-        init=False,
-        repr=False,
-    )
+    _token_cache: TokenCache = attrs.field(init=False, repr=False)
     _note_cache: "_NoteCache | None" = attrs.field(init=False, repr=False)
     _recent: "RecentConversations[_WindowFold]" = attrs.field(
         factory=RecentConversations, init=False, repr=False
     )
+
+    @_token_cache.default
+    def _make_token_cache(self) -> TokenCache:
+        return TokenCache(self.counter, self.per_message_overhead, self.tokens_per_media)
 
     @reserve_tokens.validator
     def _check_reserve(self, _: object, value: int) -> None:
@@ -120,16 +117,13 @@ class FitContextWindow:
         """Return the view, its size, and whether it is within the budget."""
         sizes = self._token_cache.sizes(messages)
         known = self._recent.find(messages)
-        fold = known or self._fold()
+        target = int(self.budget * self.low_watermark)
+        fold = known or _WindowFold(self.budget, target, self._note_cache)
         fit = fold.fit(messages, sizes, self._token_cache)
         # Only a conversation with a settled part is worth keeping: the rest is folded anew anyway.
         if known is None and fold.messages:
             self._recent.add(fold)
         return fit
-
-    def _fold(self) -> "_WindowFold":
-        target = int(self.budget * self.low_watermark)
-        return _WindowFold(self.budget, target, self._note_cache)
 
 
 @attrs.frozen

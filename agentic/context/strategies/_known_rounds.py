@@ -4,14 +4,7 @@ from typing import Any, TypeVar
 
 import attrs
 
-from agentic.messages import (
-    Message,
-    RecentConversations,
-    Round,
-    Task,
-    count_settled,
-    split_rounds,
-)
+from agentic.messages import Message, RecentConversations, Round, Task, count_settled, split_rounds
 
 __all__ = ["KnownRounds", "Sorted"]
 
@@ -68,9 +61,7 @@ class Sorted:
         if self.edited:
             edited: dict[int, Any] = self.edited
             return [edited.get(at, messages[at]) for at in positions]
-        if len(positions) == len(messages):
-            return messages
-        return [messages[at] for at in positions]
+        return messages if len(positions) == len(messages) else [messages[at] for at in positions]
 
     def start_of_last(self, keep: int, *, after: int, stretch: bool) -> int:
         """Return the index of the oldest round among the last `keep` messages; 0 if all are kept.

@@ -23,14 +23,7 @@ from agentic.context.strategies._cleared import (
 from agentic.context.strategies._known_rounds import KnownRounds
 from agentic.context.strategies._strategy import Fit
 from agentic.errors import ConfigError
-from agentic.messages import (
-    Message,
-    RecentConversations,
-    Round,
-    Task,
-    ToolCall,
-    ToolResult,
-)
+from agentic.messages import Message, RecentConversations, Round, Task, ToolCall, ToolResult
 from agentic.tokens import Counter, MessageSizes, TokenCache, approx_token_counter
 
 __all__ = ["ClearToolOutputs", "TruncateToolOutputs"]
@@ -51,8 +44,8 @@ class ClearToolOutputs:
 
     All messages are kept, except orphaned results, and keep their ids. A cleared output, with the
     media in it, is replaced by a notice that names the tool, the output's size, and how to read it
-    again. An error is kept.
-    The newest `keep_rounds` tool rounds, pinned rounds and outputs of `keep_tools` are not cleared.
+    again. An error is kept. The newest `keep_rounds` tool rounds, pinned rounds and outputs of
+    `keep_tools` are not cleared.
 
     With `clear_arguments`, long texts in the arguments of the same rounds' calls are replaced by
     their lengths; the arguments stay a JSON object with the same keys. With `clear_media`, images
@@ -93,18 +86,15 @@ class ClearToolOutputs:
     tokens_per_media: int = attrs.field(default=600, kw_only=True, validator=whole(0))
     low_watermark: float = attrs.field(default=0.75, kw_only=True, validator=share)
     """The share of the budget that should remain after a clearing."""
-    _token_cache: TokenCache = attrs.field(
-        default=attrs.Factory(
-            lambda self: TokenCache(self.counter, self.per_message_overhead, self.tokens_per_media),
-            takes_self=True,
-        ),
-        init=False,
-        repr=False,
-    )
+    _token_cache: TokenCache = attrs.field(init=False, repr=False)
     _known: KnownRounds = attrs.field(factory=KnownRounds, init=False, repr=False)
     _recent: "RecentConversations[_Fold]" = attrs.field(
         factory=RecentConversations, init=False, repr=False
     )
+
+    @_token_cache.default
+    def _make_token_cache(self) -> TokenCache:
+        return TokenCache(self.counter, self.per_message_overhead, self.tokens_per_media)
 
     @clear_arguments.validator
     def _check_arguments(self, _: object, value: object) -> None:
