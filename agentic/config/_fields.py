@@ -41,7 +41,7 @@ EXPANDS = "agentic.config.expands"
 
 _UNITS = {"": 1, "B": 1, "K": 1024, "KB": 1024, "KIB": 1024}
 _UNITS |= {"M": 1024**2, "MB": 1024**2, "MIB": 1024**2}
-_SIZE = re.compile(r"([0-9]{1,15}) ?([A-Za-z]*)")
+_SIZE = re.compile(r"0*([1-9][0-9]{0,14}) ?([A-Za-z]*)")
 _NO_RULES: Mapping[str, Any] = {}
 # Not `.`, which excludes line feeds: a pattern of JSON Schema has no flags.
 _ANY = r"[\s\S]*"

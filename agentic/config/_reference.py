@@ -13,6 +13,7 @@ import operator
 import os
 import re
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -48,6 +49,9 @@ _MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _ALLOWED = "FILE.py:NAME or PACKAGE.MODULE:NAME"
 RECALL = "recall"
 """The name of the session's own tool."""
+_importing = threading.RLock()
+"""Held while a file runs, as the import system locks a module: another thread would find it half
+run. A file may load an agent, whose files the same thread imports."""
 _REPLY_LIMITS = (
     ("max_tokens",),
     ("max_completion_tokens",),
@@ -126,7 +130,8 @@ class Reference:
         if isinstance(self.module, str):
             return importlib.import_module(self.module)
         # Resolved, so that links and relative paths to one file lead to one module.
-        return _import_file(self.module.resolve())
+        with _importing:
+            return _import_file(self.module.resolve())
 
 
 def expand(place: str, folder: Path) -> Path:
@@ -282,9 +287,16 @@ def _check_module(text: str, place: str, name: str, folder: Path) -> None:
     beside = folder / f"{top}.py"
     if not rest and beside.is_file():
         _check_name(text, beside, name)
-    elif not (folder / top).is_dir() and importlib.util.find_spec(top) is None:
+    elif not (folder / top).is_dir() and not _is_installed(top):
         message = f"cannot import {text}: there is no module '{top}'"
         raise _wrong(text, "a module that can be imported", message)
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ValueError:  # it runs, but was not imported: `__main__` of a console script
+        return True
 
 
 def _check_name(text: str, path: Path, name: str) -> None:

@@ -1,5 +1,4 @@
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -187,9 +186,9 @@ def test_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
     assert (config.load(path).max_turns, config.load(path).name) == (3, "x")
 
 
-def test_import_needs_no_extra_reading_does() -> None:
+def test_import_needs_no_extra_reading_does(run_python: Callable[[str], str]) -> None:
     """The message is the line that installs it."""
-    program = (
+    printed = run_python(
         "import sys; sys.modules['yaml'] = None\n"
         "from agentic import config\n"
         "config.AgentConfig(model='anthropic:claude-sonnet-4-5'), config.schema()\n"
@@ -197,13 +196,18 @@ def test_import_needs_no_extra_reading_does() -> None:
         "except ImportError as absent: print(absent)"
     )
 
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    assert printed == "agentic.config needs PyYAML and cattrs: pip install 'agentic-weave[config]'"
+
+
+def test_program_itself_is_no_missing_module(run_python: Callable[[str], str]) -> None:
+    """A console script runs as `__main__`, which was not imported from anywhere."""
+    printed = run_python(
+        "from agentic import config\n"
+        "try: config.loads('modle: x\\ntools: [\"__main__:look\"]')\n"
+        "except config.ConfigProblems as mistaken: print(mistaken)"
     )
 
-    assert done.stdout == (
-        "agentic.config needs PyYAML and cattrs: pip install 'agentic-weave[config]'\n"
-    ), done.stderr
+    assert printed == "agent:1: unknown key 'modle' (did you mean 'model'?)"
 
 
 @pytest.mark.parametrize("given", [3, None, b"model: x"])

@@ -1,6 +1,6 @@
 import asyncio
-import subprocess
-import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import attrs
@@ -441,6 +441,19 @@ def test_a_file_is_imported_once(project: Path) -> None:
     assert asyncio.run(call()) == "1"
 
 
+def test_threads_import_a_file_once(project: Path) -> None:
+    """Neither finds it half run: a server may build an agent for each request in a thread."""
+    (project / "slow.py").write_text(
+        "import time\ntime.sleep(0.1)\ndef look() -> str:\n    'Look.'\n    return 'seen'\n"
+    )
+    agent = _agent(project, "tools: [slow.py:look]\nstore: {kind: memory}")
+
+    with ThreadPoolExecutor(2) as pool:
+        made = list(pool.map(agent.registry, [agent.session(), agent.session()]))
+
+    assert all(made)
+
+
 def test_server_is_reached_by_dsn() -> None:
     """Nothing is asked of it yet."""
     agent = config.loads("store: {kind: postgres, dsn: 'postgresql:///nowhere'}")
@@ -449,9 +462,9 @@ def test_server_is_reached_by_dsn() -> None:
     assert isinstance(agent.session("s1").store, history.Archive)
 
 
-def test_uninstalled_driver_is_named() -> None:
+def test_uninstalled_driver_is_named(run_python: Callable[[str], str]) -> None:
     """The room of the store says how to install it."""
-    program = (
+    printed = run_python(
         "import sys; sys.modules['psycopg'] = None\n"
         "from agentic import config\n"
         "agent = config.loads('store: {kind: postgres, dsn: x}')\n"
@@ -459,11 +472,7 @@ def test_uninstalled_driver_is_named() -> None:
         "except ImportError as absent: print(absent)"
     )
 
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
-
-    assert "agentic-weave[postgres]" in done.stdout, done.stderr
+    assert "agentic-weave[postgres]" in printed
 
 
 def test_part_for_loop_is_a_runner(project: Path) -> None:

@@ -27,6 +27,7 @@ VALID = [
     "store: {kind: postgres, dsn: x}",
     "store: {kind: sqlite, path: x.db}",
     "store: {path: folder}",
+    "truncation: {max_bytes: 00000000000000050KB}",
     "tools: [recall, 'json:dumps', 'package.module:Class.method']",
     "tool_timeout_seconds: 0.5\nmax_turns: 1\nturn_output_bytes: null",
 ]
