@@ -18,10 +18,14 @@ def main(arguments: collections.abc.Sequence[str] | None = None) -> int:
     """
     try:
         from agentic.cli._command_line import run  # noqa: PLC0415  the extra may be missing
+
+        return run(arguments)
+    # Ctrl-C while modules are imported, which takes longer than many a command; 130 as for `run`.
+    except KeyboardInterrupt:
+        return 130
     except ModuleNotFoundError as problem:
         if (problem.name or "").partition(".")[0] != "click":
             raise
         remedy = "pip install 'agentic-weave[cli]'"
         sys.stderr.write(f"agentic: the command line is not installed: {remedy}\n")
         return 1
-    return run(arguments)

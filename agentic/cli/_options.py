@@ -70,13 +70,14 @@ class WindowOrModel(click.ParamType):  # type: ignore[type-arg]  # generic in ne
 def _read_tokens(text: str) -> int | None:
     """Return the number of tokens that a text is; None if it is none.
 
-    >>> _read_tokens("128k"), _read_tokens("1.5 M"), _read_tokens("gpt-5")
-    (128000, 1500000, None)
+    >>> _read_tokens("128k"), _read_tokens("8.19 M"), _read_tokens("gpt-5")
+    (128000, 8190000, None)
     """
     digits = text.strip().lower().replace(",", "").replace("_", "")
     factor = {"k": 1_000, "m": 1_000_000}.get(digits[-1:], 1)
     try:
-        return int(float(digits[:-1] if factor > 1 else digits) * factor)
+        # Rounded, because 8.19 * 1,000,000 is a little less than 8,190,000.
+        return round(float(digits[:-1] if factor > 1 else digits) * factor)
     except (ValueError, OverflowError):
         return None
 
@@ -108,14 +109,20 @@ def listen(host: str, port: int) -> socket.socket:
     Raises:
         ClickException: the address cannot be used.
     """
+    # An empty host would mean every address: --host "$HOST" without a HOST must not serve them.
+    if not host:
+        raise click.UsageError("--host is empty: name an address, such as 127.0.0.1")
     # By itself, `create_server` takes every address for one of IPv4.
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
+        # What it raises for a name that cannot be encoded leaves its socket open.
+        host.encode("idna")
         return socket.create_server((host, port), family=family)
-    except OSError as problem:
-        if problem.errno == errno.EADDRINUSE:
+    except (OSError, UnicodeError) as problem:
+        number = getattr(problem, "errno", None)
+        if number == errno.EADDRINUSE:
             told = f"port {port} is in use: choose another one with --port, or 0 for any"
-        elif problem.errno == errno.EACCES:
+        elif number == errno.EACCES:
             told = f"port {port} needs more rights: choose one above 1023 with --port"
         else:
             told = f"--host {host!r} is no address of this machine"

@@ -91,14 +91,19 @@ class SessionPlace:
         given = rest if kind == "sqlite" else name
         if not given:
             raise click.UsageError("PLACE is empty: name an agent, a folder, a file or a database")
-        path = Path(given)
-        if kind == "sqlite" or path.suffix in _DATABASES:
+        # No shell expands the ~ of sqlite:~/kept.db.
+        path = Path(given).expanduser()
+        # A folder may be called kept.db, or monday.jsonl.
+        is_folder = path.is_dir()
+        if kind == "sqlite" and is_folder:
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), given)
+        if kind == "sqlite" or (path.suffix in _DATABASES and not is_folder):
             return cls(name, _agent(kind="sqlite", path=_there(path, new=new)))
-        if path.suffix == ".jsonl":
+        if path.suffix == ".jsonl" and not is_folder:
             _there(path, new=new)
             return cls(name, _agent(kind="jsonl", path=str(path.absolute().parent)), path.stem)
         # A folder that is not there yet is told from an agent's name by its slash.
-        if path.is_dir() or name.endswith(_SLASHES):
+        if is_folder or name.endswith(_SLASHES):
             return cls(name, _agent(kind="jsonl", path=_there(path, new=new)))
         return cls(name, _agent_or_advice(name) if new else find_agent(name))
 

@@ -15,6 +15,7 @@ from typing import BinaryIO
 import attrs
 import click
 
+from agentic.cli._options import whole_number
 from agentic.cli._output import clip, escape, json_line, local_time, printable, say
 from agentic.cli._place import SessionPlace, place_argument, session_option
 from agentic.cli._stdio import is_asked, open_input
@@ -70,7 +71,6 @@ def sessions_command(
 @session_option
 @click.option(
     "--secret-file",
-    type=click.File("rb"),
     metavar="FILE",
     help="Also remove the content of this file wherever the session has it; - is standard input.",
 )
@@ -81,7 +81,7 @@ def redact_command(
     message: str,
     replacement: str,
     session_id: str | None,
-    secret_file: BinaryIO | None,
+    secret_file: str | None,
     yes: bool,
 ) -> int:
     """Replace what a message of a session says by REPLACEMENT, for good.
@@ -223,19 +223,20 @@ async def _redact(
     try:
         await sessions.redact(session_id, message, replacement, secret=secret)
     except MessageNotFound:
-        if not message.isascii() or not message.isdigit():
+        if (position := whole_number(message)) is None:
             raise
-        await sessions.redact(session_id, int(message), replacement, secret=secret)
+        await sessions.redact(session_id, position, replacement, secret=secret)
 
 
-def _read_secret(file: BinaryIO) -> str:
+def _read_secret(file: str) -> str:
     """Read a secret; the newline that an editor adds at the end is not part of it.
 
     Raises:
         ClickException: it is not UTF-8, as a session is.
     """
     try:
-        text = file.read().decode("utf-8", "surrogatepass")
+        with open_input(file) as source:
+            text = source.read().decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as problem:
         raise click.ClickException(f"the secret is not UTF-8: {problem}") from problem
     return text.removesuffix("\n").removesuffix("\r")

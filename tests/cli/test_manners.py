@@ -1,15 +1,17 @@
 """What a command says in surroundings that nobody planned for: one sentence, never a traceback."""
 
+import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentic.messages import to_plain
+from agentic.messages import Message, to_plain
 
 pytestmark = pytest.mark.slow
 
@@ -47,6 +49,7 @@ def test_an_unknown_home_is_one_sentence(agentic: Any, tmp_path: Path) -> None:
         "chat agent.yaml",
         "sessions kept/ --delete x",
         "redact kept/ 1 x",
+        "redact kept/ 1 x --yes --secret-file -",
         "count",
         "replay - --window 4k",
     ],
@@ -63,6 +66,49 @@ def test_a_closed_stdin_is_one_sentence(tmp_path: Path, agent: Path, command: st
     assert done.returncode == 2
     assert done.stderr.startswith("agentic: ")
     assert done.stderr.count("\n") == 1
+
+
+def test_ctrl_c_before_the_command_is_silent(run_python: Callable[[str], str]) -> None:
+    """The modules of a command take longer to import than many a command to run."""
+    printed = run_python(
+        "import signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(name, *_):\n"
+        "        if name == 'click': signal.raise_signal(signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder)\n"
+        "from agentic.cli import main\n"
+        "print(main(['--version']))"
+    )
+
+    assert printed == "130"
+
+
+def test_a_folder_may_have_any_name(agentic: Any, tmp_path: Path) -> None:
+    """As a place, kept.db/ and kept.jsonl/ are folders of sessions like any other."""
+    for name in ("kept.db", "kept.jsonl"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "monday.jsonl").write_text("")
+
+        done = agentic("sessions", tmp_path / name)
+
+        assert (done.status, done.err) == (0, "")
+
+    folder = tmp_path / "kept.db"
+    refused = agentic("sessions", f"sqlite:{folder}")
+    assert (refused.status, refused.err) == (1, f"agentic: {folder}: is a directory\n")
+
+
+def test_a_database_may_be_in_the_home(process: Any, tmp_path: Path) -> None:
+    """A shell leaves the ~ in sqlite:~/kept.db to the command."""
+    message = {"v": 1, "type": "message", "message": to_plain(Message("user", "Look."))}
+    (tmp_path / "home").mkdir()
+
+    arguments = ["import", "sqlite:~/kept.db", "-s", "monday"]
+    home = {"HOME": str(tmp_path / "home")}
+    done = process(*arguments, input=json.dumps(message).encode(), env=home)
+
+    assert done.returncode == 0
+    assert (tmp_path / "home" / "kept.db").is_file()
 
 
 def test_sessions_are_listed_without_a_stdin(process: Any, tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_nothing_is_removed_without_being_asked(agentic: Any, kept: Path) -> Non
     assert SECRET in _texts(kept)[0]
 
 
-@pytest.mark.parametrize("message", ["nobody", "7"])
+@pytest.mark.parametrize("message", ["nobody", "7", "1" * 5_000])
 def test_absent_message_is_told(agentic: Any, kept: Path, message: str) -> None:
     """In one sentence."""
     done = agentic("redact", kept, message, "[gone]", "--yes")
