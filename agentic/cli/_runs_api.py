@@ -6,7 +6,7 @@ address may do everything.
 
 import json
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -54,8 +54,8 @@ def make_app(service: "Service", *, loopback: bool) -> Starlette:
         Route("/runs/{run_id}/approvals/{call_id}", api.approve, methods=["POST"]),
     ]
     handlers: Any = {
-        ConfigError: _bad_request,
-        RunNotFound: _not_found,
+        ConfigError: _refuse(400),
+        RunNotFound: _refuse(404),
         HTTPException: _not_served,
         Exception: _failed,
     }
@@ -73,10 +73,10 @@ class _Api:
         session_id = request.path_params["session_id"]
         run_id = await self.service.submit(session_id, _text(body, "message"), key=key)
         place = {"location": f"/runs/{run_id}"}
-        return JSONResponse({"run_id": run_id}, status_code=202, headers=place)
+        return _json({"run_id": run_id}, 202, place)
 
     async def list_runs(self, _: Request) -> Response:
-        return JSONResponse([describe_run(run) for run in await self.service.runs()])
+        return _json([describe_run(run) for run in await self.service.runs()])
 
     async def show(self, request: Request) -> Response:
         run_id = request.path_params["run_id"]
@@ -86,7 +86,7 @@ class _Api:
             told["outcome"] = attrs.asdict(await self.service.result(run_id))
         else:
             told["questions"] = await self.service.questions(run_id)
-        return JSONResponse(told)
+        return _json(told)
 
     async def watch(self, request: Request) -> Response:
         run_id = request.path_params["run_id"]
@@ -134,7 +134,7 @@ class _Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and (told := self._refusal(Request(scope))):
-            await JSONResponse({"error": told}, status_code=403)(scope, receive, send)
+            await _json({"error": told}, 403)(scope, receive, send)
             return
         await self.app(scope, receive, send)
 
@@ -180,21 +180,22 @@ def _done() -> Response:
     return Response(status_code=204)
 
 
-def _bad_request(_: Request, problem: Exception) -> Response:
-    return JSONResponse({"error": str(problem)}, status_code=400)
+def _json(data: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    # Not Starlette's JSONResponse, which fails on half of a surrogate pair, as models write them.
+    return Response(json.dumps(data), status, headers, "application/json")
 
 
-def _not_found(_: Request, problem: Exception) -> Response:
-    return JSONResponse({"error": str(problem)}, status_code=404)
+def _refuse(status: int) -> Callable[[Request, Exception], Response]:
+    return lambda _, problem: _json({"error": str(problem)}, status)
 
 
 def _not_served(request: Request, problem: Exception) -> Response:
     status = getattr(problem, "status_code", 404)
     told = f"{request.method} {request.url.path} is not served"
-    return JSONResponse({"error": told}, status_code=status)
+    return _json({"error": told}, status)
 
 
 def _failed(request: Request, problem: Exception) -> Response:
     told = f"{type(problem).__name__}: {problem}"
     _log.error("%s %s failed: %s", request.method, request.url.path, told)
-    return JSONResponse({"error": told}, status_code=500)
+    return _json({"error": told}, 500)

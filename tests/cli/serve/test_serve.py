@@ -29,9 +29,9 @@ def test_run_is_watched_steered_and_cancelled(
     told = server.watch(cancelled)
     main(["runs", str(place.folder / "agent.yaml"), "--json"])
     listed = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
-    place.http.post(
-        f"{server.url}/runs/{steered}/steer", json={"message": "Hurry."}
-    ).raise_for_status()
+    half = "Hurry. \ud83d"  # half of an emoji, as models cut off write
+    body = json.dumps({"message": half})
+    place.http.post(f"{server.url}/runs/{steered}/steer", content=body).raise_for_status()
     time.sleep(0.5)  # a run asks for its messages ten times a second
     gate.unlink()
     server.watch(steered)
@@ -46,7 +46,7 @@ def test_run_is_watched_steered_and_cancelled(
         assert (late.status_code, f"run {done} is over: " in late.text) == (400, True)
     assert '"state": "cancelled"' in told
     assert [(run["session_id"], run["state"]) for run in listed] == [("tuesday", "running")]
-    assert server.get(f"/runs/{steered}")["outcome"]["reply"] == "Done. Hurry."
+    assert server.get(f"/runs/{steered}")["outcome"]["reply"] == f"Done. {half}"
     assert server.stop().count("\n") == 1
     assert server.process.returncode == 0
 
