@@ -32,6 +32,18 @@ __all__ = ["SERVERS", "LocalServer", "connect", "find_servers"]
 _SECONDS = 0.3
 """How long a server on this machine may take to list its models."""
 _MAX_BYTES = 1_000_000
+_NO_SERVER = (
+    OSError,
+    http.client.HTTPException,
+    # From here on, something answers that is not a model server: JSON of another form, none, or
+    # JSON that nests without end.
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    RecursionError,
+    OverflowError,
+)
 # No proxy: a request to this machine must not leave it.
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -59,7 +71,8 @@ def _ollama(address: str) -> dict[str, int]:
 def _llama_cpp(address: str) -> dict[str, int]:
     names = [each["id"] for each in _get(f"{address}/v1/models")["data"]]
     window = 0
-    with contextlib.suppress(OSError, LookupError, TypeError, ValueError):
+    # A server that was started without /props serves its models all the same.
+    with contextlib.suppress(*_NO_SERVER):
         window = int(_get(f"{address}/props")["default_generation_settings"]["n_ctx"])
     return dict.fromkeys(names, window)
 
@@ -137,8 +150,8 @@ def _addresses() -> dict[str, str]:
 def _ask(prefix: str, address: str) -> LocalServer | None:
     try:
         windows = SERVERS[prefix][1](address)
-    except (OSError, http.client.HTTPException, LookupError, TypeError, ValueError, AttributeError):
-        return None  # nothing listens there, or something else does
+    except _NO_SERVER:
+        return None
     return LocalServer(prefix, address, windows) if windows else None
 
 

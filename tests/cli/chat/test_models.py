@@ -187,3 +187,17 @@ def test_pipe_loads_no_prompt_or_rendering(agent: Path) -> None:
     )
 
     assert done.stdout == b"[]\n"
+
+
+def test_what_is_no_model_server_is_passed_over(
+    process: Any, serving_apart: Callable[..., AbstractContextManager[str]]
+) -> None:
+    """Anything may listen at the port, and send JSON that nests without end."""
+
+    async def handle(_: web.Request) -> web.Response:
+        return web.Response(text="[" * 100_000)
+
+    with serving_apart(handle) as address:
+        done = process("chat", input=b"", env={**NO_KEYS, "OLLAMA_HOST": address})
+
+    assert (done.returncode, b"there are offline" in done.stderr) == (2, True)
