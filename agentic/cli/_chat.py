@@ -100,7 +100,7 @@ class _Start:
 
     @classmethod
     def _chosen(cls, agents: list[str]) -> "_Start":
-        """Offer what is there, and let the user choose."""
+        # Servers are asked only where no agent has a file, since that may take a moment.
         choices = [] if agents else find_choices()
         names = [*agents, *(each.model for each in choices)]
         if not _is_terminal():
@@ -176,6 +176,7 @@ class _Door:
         parts = [describe_size(self.talk.status), self.talk.spending.describe()]
         parts.append(printable(model_name(self.talk.agent)))
         told = [part for part in parts if part]
+        # From the end: how full the context is matters most.
         while len(told) > 1 and cell_len(" · ".join(told)) > self.screen.out.width:
             told.pop()
         return " · ".join(told)
@@ -207,7 +208,7 @@ def _serve(talk: ChatSession, loop: asyncio.Runner, lines: Generator[str, None, 
 
 
 def _settle(loop: asyncio.Runner) -> None:
-    """Stop the tasks that an exception left in the loop, and let them clean up."""
+    # An exception that ends `run` leaves its tasks in the loop, which serves the next line, too.
     left = asyncio.all_tasks(loop.get_loop())
     for task in left:
         task.cancel()
@@ -252,7 +253,6 @@ def _outcomes(messages: list[Message]) -> list[Outcome]:
 
 
 async def _print_resume_hint(talk: ChatSession, arguments: list[str]) -> None:
-    """Print how to resume the session, if there is something to resume."""
     if not talk.screen.is_terminal or talk.agent.store.kind == "memory":
         return
     if await talk.session.store.full():
@@ -261,4 +261,5 @@ async def _print_resume_hint(talk: ChatSession, arguments: list[str]) -> None:
 
 
 def _new_id() -> str:
+    # The day first, so that a listing of the files is in order; few digits, since one types them.
     return f"{datetime.now().astimezone():%Y-%m-%d}-{secrets.token_hex(3)}"

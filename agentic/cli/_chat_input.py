@@ -119,6 +119,7 @@ class ChatApprover:
             if answer := _read_answer(given):
                 return answer
             self.screen.note(_EXPLANATION)
+        # Ctrl-C at a question refuses this call and ends the run, as it does everywhere else.
         self.stop()
         return "no", _STOPPED
 

@@ -87,7 +87,8 @@ class _Key:
         """Whether the SDK can be imported."""
         try:
             return importlib.util.find_spec(self.module) is not None
-        except ModuleNotFoundError:  # the package that it is in
+        # Of google.genai, `google` is imported, and may be missing itself.
+        except ModuleNotFoundError:
             return False
 
 
@@ -169,6 +170,7 @@ def model_name(agent: config.AgentConfig) -> str:
 
 async def list_models(agent: config.AgentConfig) -> str:
     """Return the current model and those that could take its place, as a text."""
+    # In a thread, since requests to servers block, and Ctrl-C must reach the loop.
     servers = await asyncio.to_thread(find_servers)
     lines = [f"Now: {model_name(agent)}"]
     for server in servers:
@@ -214,6 +216,7 @@ class OfflineModel:
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
         """Yield the reply line by line, and then the decision."""
+        # In pieces, so that the chat shows what it does while a reply grows.
         decision = await self.decide(request)
         for line in decision.reply.splitlines(keepends=True):
             yield line
@@ -258,6 +261,7 @@ def read_file(path: str) -> str:
     return Path(path).read_text(encoding="utf-8", errors="replace")
 
 
+# Not annotated as read-only: a chat asks before it runs, and so shows how that is.
 def write_file(path: str, text: str) -> str:
     """Replace the content of a file, which is created if necessary."""
     Path(path).write_text(text + "\n", encoding="utf-8")

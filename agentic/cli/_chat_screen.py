@@ -131,6 +131,7 @@ class Screen:
                 self._streamed = True
                 self.stream(event.delta)
             case events.MessageEnd() if event.message.role == "assistant":
+                # A decider that does not stream sends its reply only now.
                 if not self._streamed:
                     self.stream(event.message.content)
                 self.end_line()
@@ -188,7 +189,7 @@ class Screen:
         self.note(f"{sign}{result.name}: {size} in {took}{notice}")
 
     def check(self) -> None:
-        """Raise the error that stopped a receiver from printing; by itself, it does not end a run.
+        """Raise the error that stopped a receiver from printing.
 
         Raises:
             OSError: nothing more can be printed.

@@ -224,6 +224,7 @@ class ChatSession:
         for each in _SHOWN:
             # Of this Runner only: a tool may run an agent of its own.
             each.connect(self._hear, sender=self.runner)
+        # The Runner summarizes within a run, the session between two and at /summarize.
         for sender in (self.runner, self.session):
             events.context_compaction_end.connect(self._pay, sender=sender)
 

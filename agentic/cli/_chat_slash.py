@@ -35,6 +35,7 @@ async def run_command(talk: ChatSession, line: str) -> bool:
     if found is None:
         return False
     slash = SLASHES.get(f"/{found[1].lower()}")
+    # Not sent to the model: a misspelt command would cost a request, and a reply that guesses.
     if slash is None:
         talk.screen.warn(f"There is no /{found[1]}. There are {', '.join(SLASHES)}.")
     else:
@@ -86,6 +87,7 @@ async def _history(talk: ChatSession, count: str) -> None:
     if latest:
         earlier = count_of(latest, "earlier message")
         talk.screen.note(f"{earlier}; /history {len(messages)} shows all.")
+    # Numbered from the start of the session, as `agentic replay --step` does.
     for number, message in enumerate(messages[latest:], latest + 1):
         talk.screen.say(f"{f'm{number}':>5} {describe_message(message)}")
     if not messages:
@@ -115,6 +117,7 @@ async def _open(talk: ChatSession, number: str) -> None:
 
 async def _model(talk: ChatSession, name: str) -> None:
     if not name:
+        # Without a list, because Ctrl-C stopped it, the name is still known.
         found = await talk.do(list_models(talk.agent))
         talk.screen.say(found or talk.agent.model or "no model")
         return

@@ -81,6 +81,7 @@ class TerminalPrompt:
             prompt_continuation=" " * len(_PROMPT),
             bottom_toolbar=self.status,
             key_bindings=_bindings(),
+            # `clear_or_leave` decides what Ctrl-C does; both keys leave in the same way.
             interrupt_exception=EOFError,
         )
         while True:
@@ -343,6 +344,7 @@ def _is_blank(line: list[Segment]) -> bool:
 class _Heading(markdown.Heading):
     """A heading that begins where other text begins."""
 
+    # rich centers one of the first level.
     LEVEL_ALIGN: ClassVar[dict[str, JustifyMethod]] = {}
 
 

@@ -1,7 +1,6 @@
 """The command line: its commands by name, and how an invocation becomes an exit status.
 
-Each command is imported when it is run. `agentic --help` imports none of them, so the sentence that
-it shows for each is here. Every problem is one sentence on stderr.
+Every problem is one sentence on stderr.
 """
 
 import contextlib
@@ -22,6 +21,7 @@ _INTERRUPTED = 130
 """128 plus the number of SIGINT, as a shell reports a command that Ctrl-C ended."""
 _READER_GONE = 141
 """128 plus the number of SIGPIPE, as a shell reports a command whose reader left."""
+# The sentences are here, and not in the commands, because `agentic --help` imports none of those.
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "chat": ("agentic.cli._chat:chat_command", "Chat with an agent in the terminal."),
     "sessions": ("agentic.cli._sessions:sessions_command", "List, rename or delete sessions."),
@@ -69,14 +69,13 @@ def run(arguments: Sequence[str] | None) -> int:
 
 
 class _LazyGroup(click.Group):
-    """A group that imports a command only when it is used."""
+    """A group that imports a command only when it is used, and lists them without importing any."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order in which they are shown."""
+        # Not sorted, as click does by default: what is used daily comes first.
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import one command."""
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name][0].partition(":")
@@ -87,14 +86,13 @@ class _LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the requested command; for a misspelt one, suggest the nearest name."""
+        # click would say only that there is no such command.
         near = difflib.get_close_matches(args[0], COMMANDS, 1)
         if near and args[0] not in COMMANDS:
             ctx.fail(f"No such command {args[0]!r}, but {near[0]!r}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, sentence) for name, (_, sentence) in COMMANDS.items()])
 
@@ -114,6 +112,7 @@ def group(ctx: click.Context) -> None:
 
     Example: seq 100000 | agentic truncate --tail --lines 20
     """
+    # On stderr, and with the status of a mistake: a script that lost its arguments must notice.
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help(), err=True)
         ctx.exit(2)

@@ -75,6 +75,7 @@ def compact_command(
     if as_json:
         click.echo(json_line({"session": given, **_plain_compaction(done)}))
     else:
+        # The id as well: by default it is whichever session changed last.
         told = printable(f"{given}: {describe_compaction(done)}")
         click.echo(told, err=done.error is not None)
     return 0 if done.error is None else 1
@@ -101,6 +102,7 @@ def diff_command(*, name: str, session_id: str | None, full: bool, as_json: bool
         return
     for sign, messages in (("-", diff.dropped), ("+", diff.added)):
         for message in messages:
+            # What came in is a summary: by its text one judges what was dropped.
             click.echo(_diff_lines(sign, message, full=full or sign == "+"))
 
 
@@ -171,7 +173,7 @@ def _texts(message: Message) -> list[str]:
 def _with_session(
     name: str, session_id: str | None, do: Callable[[Session], Coroutine[Any, Any, _T]]
 ) -> tuple[str, _T]:
-    """Open a session, call a function with it, and return its id and the function's result."""
+    """Return the id of the session that is meant, and what a function returns for it."""
     place = SessionPlace.at(name)
 
     async def run() -> tuple[str, _T]:
@@ -202,4 +204,5 @@ def _diff_lines(sign: str, message: Message, *, full: bool) -> str:
 
 
 def _count(messages: Iterable[Message]) -> str:
+    # A summary of before is replaced, and not a message that anybody sent.
     return count_of(sum(message.summary is None for message in messages), "message")

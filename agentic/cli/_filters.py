@@ -53,7 +53,7 @@ _ESTIMATE = "o200k_base itself is estimated, within 10 % on the texts of agents"
 
 
 class _Limit(click.ParamType):  # type: ignore[type-arg]  # generic in newer clicks only
-    """A whole number from 0, `all` for None, or omitted for the default."""
+    """A whole number from 0, or `all` for None."""
 
     def __init__(self, name: str, pattern: re.Pattern[str], allowed: str) -> None:
         self.name = name
@@ -63,7 +63,6 @@ class _Limit(click.ParamType):  # type: ignore[type-arg]  # generic in newer cli
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> int | truncate.Default | None:
-        """Return the number."""
         if isinstance(value, truncate.Default):
             return value
         if not isinstance(value, str):
@@ -87,6 +86,7 @@ _SIZE = _Limit(
 
 @click.command("truncate")
 @click.argument("file", default="-", metavar="[FILE]")
+# Multiple, so that two of them can be refused: of plain flags, the last one would win silently.
 @click.option("--head", "modes", flag_value="head", multiple=True, help="Keep the start.")
 @click.option("--tail", "modes", flag_value="tail", multiple=True, help="Keep the end (default).")
 @click.option("--middle", "modes", flag_value="middle", multiple=True, help="Keep both ends.")
@@ -169,6 +169,7 @@ def count_command(*, files: tuple[str, ...], model: str, as_json: bool) -> int:
     counter = tokens.for_model(model)
     counted = []
     for file in files or ("-",):
+        # Printed one by one, like wc(1): a pipe among the files may end late.
         try:
             counted.append(_count(file, counter))
         except OSError as problem:  # like wc(1): report it, and continue
@@ -189,8 +190,9 @@ class _Cut:
     """Why the totals are unknown; empty if they are known."""
 
     def written(self, size: int | None) -> bytes:
-        """Return what the filter prints: whole lines at the start keep their line ends."""
+        """Return what the filter prints."""
         result = self.result
+        # The result ends without its last line feed, which head(1) would print, too.
         ended = result.mode is truncate.Mode.HEAD and result.truncated and result.output_lines
         ended = ended and not result.first_line_over_limit
         written = _encode(result.content)
@@ -198,7 +200,7 @@ class _Cut:
         return written + (b"\n" if ended and has_room else b"")
 
     def notice(self, file: str | None) -> str:
-        """Return what is missing; empty if nothing is missing."""
+        # The notice of the result states totals, which an end of reading leaves unknown.
         result = self.result
         if not self.unread:
             return result.notice(file)
@@ -310,6 +312,7 @@ def _has_end(source: BufferedReader) -> bool:
 
 
 def _encode(content: str) -> bytes:
+    # The inverse of the decoder in `_Taken`: bytes that are not UTF-8 go out as they came in.
     return content.encode("utf-8", "surrogateescape")
 
 

@@ -30,7 +30,8 @@ from agentic.providers._connect import ollama_address
 __all__ = ["SERVERS", "LocalServer", "connect", "find_servers"]
 
 _SECONDS = 0.3
-"""How long a server on this machine may take to list its models."""
+"""How long a server on this machine may take to list its models. All are asked when a chat begins
+without an agent, so most of them are not there."""
 _MAX_BYTES = 1_000_000
 _NO_SERVER = (
     OSError,
@@ -71,7 +72,7 @@ def _ollama(address: str) -> dict[str, int]:
 def _llama_cpp(address: str) -> dict[str, int]:
     names = [each["id"] for each in _get(f"{address}/v1/models")["data"]]
     window = 0
-    # A server that was started without /props serves its models all the same.
+    # A server that does not state its window serves its models all the same.
     with contextlib.suppress(*_NO_SERVER):
         window = int(_get(f"{address}/props")["default_generation_settings"]["n_ctx"])
     return dict.fromkeys(names, window)

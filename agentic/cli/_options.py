@@ -19,6 +19,7 @@ __all__ = [
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _MOST_DIGITS = 18
+"""Below 2**63, above which SQLite and PostgreSQL refuse the position of an event."""
 
 
 def whole_number(text: str) -> int | None:
@@ -39,7 +40,6 @@ class TokenSize(click.ParamType):  # type: ignore[type-arg]  # generic in newer 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> int:
-        """Return the number, or fail with a sentence that says how to write one."""
         number = _read_tokens(str(value))
         if number is None:
             self.fail(
@@ -58,7 +58,6 @@ class WindowOrModel(click.ParamType):  # type: ignore[type-arg]  # generic in ne
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> int | str:
-        """Return the number, or the name."""
         number = _read_tokens(str(value))
         if number is None:
             return str(value).strip()
@@ -86,6 +85,7 @@ def host_option(command: _F) -> _F:
     """Add `--host`, which is loopback by default."""
     return click.option(
         "--host",
+        # Neither server has accounts: whoever reaches the address may use it.
         default="127.0.0.1",
         show_default=True,
         help="The address to listen on. Any other than loopback serves the network.",

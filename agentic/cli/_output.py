@@ -38,6 +38,7 @@ FOLDER_GONE = "the working directory no longer exists: change to another one"
 _NO_HOME = "Could not determine home directory."
 """What `Path.expanduser` raises as a RuntimeError, in CPython 3.11 to 3.14."""
 _INCAPABLE = {"", "dumb", "unknown"}
+# An escape sequence as a whole, since the rest of one would be shown as text.
 _CONTROLS = re.compile(rf"\x1b\[[0-?]*[ -/]*[@-~]|\r(?=\n)|[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}]")
 _ESCAPED = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}\ud800-\udfff]")
 
@@ -147,6 +148,7 @@ def _describe_in_own_words(problem: BaseException) -> str:
         return f"{problem.session}: there is no summary to take back"
     if isinstance(problem, IncompleteReply):
         return f"the connection ended after {len(problem.received):,} characters of the reply"
+    # Of a folder that is gone, every relative path says "no such file", which sends one looking.
     if isinstance(problem, FileNotFoundError) and is_folder_gone():
         return FOLDER_GONE
     if isinstance(problem, RuntimeError) and str(problem) == _NO_HOME:
@@ -171,6 +173,7 @@ def _name(filename: object) -> str:
 @contextlib.contextmanager
 def print_warnings(print_line: Callable[[str], None]) -> Iterator[None]:
     """Print warnings in this block, unless the caller of the command has set up logging."""
+    # Python asks its handler of last resort only where logging has none.
     before = logging.lastResort
     logging.lastResort = _Printer(print_line)
     try:
@@ -190,5 +193,6 @@ class _Printer(logging.Handler):
         self._print_line = print_line
 
     def emit(self, record: logging.LogRecord) -> None:
+        # A reader of stderr that has left must not end what is only warned about.
         with contextlib.suppress(OSError):
             self._print_line(printable(self.format(record)))

@@ -166,12 +166,12 @@ class RunsPlace:
 
     @property
     def kind(self) -> str:
-        """Return `sqlite` or `postgresql`."""
+        """`sqlite` or `postgresql`."""
         return self.url.partition(":")[0]
 
     @property
     def path(self) -> Path | None:
-        """Return the file of a SQLite database."""
+        """The file of a SQLite database."""
         _, _, rest = self.url.partition(":///")
         return Path(rest) if self.kind == _SQLITE else None
 
@@ -270,13 +270,14 @@ def _agent(**store: Any) -> config.AgentConfig:
 
 
 def _there(path: Path, *, new: bool) -> str:
-    """Return a path that exists, or that may be created."""
+    # Absolute, because the store of an agent is relative to its file, and this one has none.
     if not new and not path.exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     return str(path.absolute())
 
 
 def _refuse(_: str) -> Any:
+    # A Service needs a way to make Runners, also one that has no worker.
     raise click.ClickException("runs are listed here, not worked on")
 
 
@@ -294,10 +295,8 @@ def _checked(database: str) -> str:
 
 
 def _create_private(path: Path) -> None:
-    """Create a database for its owner alone: it holds requests and results.
-
-    SQLite gives its other files the same permissions.
-    """
+    # For its owner alone, since it holds requests and results. SQLite gives the journal that it
+    # writes next to a database the same permissions.
     make_folders(path.parent)
     with open(path, "ab", opener=open_private):
         pass

@@ -138,6 +138,7 @@ def replay_command(
     policies, context_limits = settings.policies(), settings.limits()
     if html is not None:
         _refuse_unwritable(html, force=force)
+    # Whatever else a folder holds is no mistake of the user: only named files make the status 1.
     replays, unread = replay_files(list(_files(transcripts)), settings)
     if not replays:
         return 1
@@ -160,6 +161,7 @@ def replay_command(
 
 def _show(report: Report, html: Path | None, *, as_json: bool) -> None:
     """Print the report, and write its page."""
+    # The page first: whoever reads the table may leave early, as head(1) does.
     if html is not None:
         html.write_text(render_page(report), encoding="utf-8")
     _print(report, as_json=as_json)

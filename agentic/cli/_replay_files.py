@@ -88,6 +88,7 @@ def replay_files(
     ]
     several = len(jobs) > 1 and sum(sizes) > _WORTH_A_POOL and _cores() > 1
     done = _in_processes(jobs) if several else _one_by_one(jobs)
+    # In the order of the files, whichever was done first: the same command prints the same table.
     replays: _Replays = []
     unread = 0
     for (_, is_named), outcome in zip(files, done, strict=True):
@@ -148,7 +149,8 @@ def _in_processes(jobs: Sequence[tuple[str, ReplaySettings]]) -> list[_Replays |
 
 
 def _ignore_interrupt() -> None:
-    """Leave Ctrl-C to the process that started this one."""
+    # A terminal sends Ctrl-C to all processes, and each of these would print a traceback. The one
+    # that started them ends them.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
@@ -221,6 +223,8 @@ def _policy_of_agent(path: Path) -> ReplayPolicy:
 
     agent = config.load(path)
     counter = agent.counter()
+    # For its strategies, with the counter and the tools' names that they need. It is never entered,
+    # so nothing is stored.
     session = agent.session("replay")
     manager = budget.Manager(counter, compactors.Digest(counter=counter), agent.policy())
     return ReplayPolicy(
@@ -250,7 +254,7 @@ def _size(path: str) -> int:
 
 
 def _cores() -> int:
-    """Return how many cores this process may use."""
+    # In a container, or under taskset(1), a process may use fewer cores than the machine has.
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

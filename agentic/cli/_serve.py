@@ -33,6 +33,7 @@ _STATES = ("queued", "running", "waiting", "failed")
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _PAUSE_SECONDS = 0.2
+"""Between two looks at the database; nothing tells of a lease that has ended."""
 _END_SECONDS = 2.0
 """How long the process may take to end, once its worker has."""
 
@@ -54,7 +55,7 @@ _drain_option = click.option(
 
 
 def _read_age(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
-    """Return the seconds of an age."""
+    # A callback, because not every version of click lets its ParamType be typed.
     if value is None:
         return None
     found = re.fullmatch(r"(\d{1,6})([smhd])", value)
@@ -80,6 +81,7 @@ def serve_command(
     Example: agentic serve agent.yaml
     """
     place = RunsPlace.of(name, database)
+    # The port first: a second start by mistake must not open the database.
     with listen(host, port) as listening, _missing_server():
         asyncio.run(_serve(place, listening, drain_seconds))
 
@@ -230,10 +232,11 @@ async def _working(
 
 @contextlib.contextmanager
 def _stop_signal() -> Iterator[asyncio.Event]:
-    """Set an event at Ctrl-C or SIGTERM. The second one ends the process: runs survive that."""
+    """Set an event at Ctrl-C or SIGTERM; the second one ends the process."""
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def set_event(number: int, _: object) -> None:
+        # Runs survive a process that ends at once, so nobody has to wait for the drain.
         signal.signal(number, signal.SIG_DFL)
         # Setting the event here would not wake a loop that waits for I/O.
         loop.call_soon_threadsafe(stop.set)
@@ -247,7 +250,7 @@ def _stop_signal() -> Iterator[asyncio.Event]:
 
 
 async def _drain(service: "Service", worker: "Worker", seconds: float) -> None:
-    """Let a worker finish what it has begun; a run that waits for a person is handed over."""
+    # A run that waits for a person is not waited for: that may take days.
     deadline = time.monotonic() + seconds
     # The engine would report each run that is handed over, with a traceback.
     logging.getLogger("dbos").addFilter(lambda _: False)

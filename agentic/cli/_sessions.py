@@ -160,7 +160,7 @@ def import_command(*, name: str, file: str, session_id: str | None) -> None:
 
 
 def _check_options(*, rename: bool, delete: bool, yes: bool, as_json: bool) -> None:
-    """Raise for options of which one would be silently ignored."""
+    # One of each pair would be ignored silently.
     if rename and delete:
         raise click.UsageError("--rename and --delete cannot be used together")
     if yes and not delete:
@@ -170,7 +170,6 @@ def _check_options(*, rename: bool, delete: bool, yes: bool, as_json: bool) -> N
 
 
 def _is_meant(session_id: str, *, yes: bool) -> bool:
-    """Ask for confirmation of what cannot be undone."""
     if yes:
         return True
     if not is_asked():
@@ -189,7 +188,7 @@ def _as_json(found: Sequence[SessionInfo]) -> str:
 
 
 def _as_table(found: Sequence[SessionInfo]) -> str:
-    """Return a table that does not depend on the width of the screen."""
+    # As wide as it is, on a terminal as well: a script finds the same columns in both.
     rows = [("SESSION", "MESSAGES", "SUMMARIZED", "CHANGED", "TITLE")]
     rows += [
         (
@@ -257,6 +256,7 @@ def _open_target(output: str) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
+    # x: a file that is there may be the only copy of a session.
     with open(output, "xb", opener=open_private) as target:
         try:
             yield target
@@ -267,7 +267,8 @@ def _open_target(output: str) -> Iterator[BinaryIO]:
 
 
 async def _import(place: SessionPlace, session_id: str, lines: list[bytes], file: str) -> None:
-    """Import into a temporary folder first; only a valid session is imported into its place."""
+    # Tried in a folder first: a place may be a database that others read, and half a session in it
+    # would look like a whole one.
     if _is_foreign(lines):
         raise click.ClickException(
             f"{file} is not a session written by agentic export; agentic replay reads "
@@ -285,9 +286,10 @@ async def _import(place: SessionPlace, session_id: str, lines: list[bytes], file
 
 
 def _is_foreign(lines: list[bytes]) -> bool:
-    """Return whether the first line is JSON of another kind; a line that is not JSON is damage."""
+    """Return whether the first line is JSON of another kind."""
     try:
         first = json.loads(next((line for line in lines if line.strip()), b"0"))
+    # Damage, of which the import says where it is.
     except (ValueError, RecursionError):
         return False
     return isinstance(first, list) or (isinstance(first, dict) and "v" not in first)

@@ -38,11 +38,7 @@ def open_input(file: str) -> Iterator[io.BufferedReader]:
 
 
 class _Whole(io.RawIOBase):
-    """A descriptor that writes everything, even if a system call writes only a part.
-
-    After an error, which is raised once, it discards further data, so that no later flush fails
-    again.
-    """
+    """A descriptor that writes everything, even if a system call writes only a part."""
 
     def __init__(self, descriptor: int, problem: OSError | None = None) -> None:
         self._descriptor = descriptor
@@ -66,6 +62,7 @@ class _Whole(io.RawIOBase):
             while left and not self._is_lost:
                 left = left[self._write_some(left) :]
         except OSError:
+            # What follows is discarded: each later flush, also that of Python's exit, would fail.
             self._is_lost = True
             raise
         return size
@@ -83,6 +80,7 @@ class _Whole(io.RawIOBase):
 @contextlib.contextmanager
 def whole_streams() -> Iterator[None]:
     """Write stdout and stderr completely in this block, with `?` for unencodable characters."""
+    # Of a write that a full disk or a pipe takes in part, Python's own streams can lose the rest.
     before = sys.stdout, sys.stderr
     sys.stdout = _made_whole(before[0], OSError("stdout is closed: nothing can be printed"))
     sys.stderr = _made_whole(before[1])
@@ -106,10 +104,9 @@ class CapturedStdio:
 
 @contextlib.contextmanager
 def captured_stdio() -> Iterator[CapturedStdio]:
-    """Reserve stdin and stdout for the caller.
+    """Reserve stdin and stdout for the caller; other code finds stdin empty and prints on stderr.
 
-    In this block, what other code prints goes to stderr, and other code that reads stdin finds it
-    empty. This also applies to processes that are started.
+    This also applies to processes that are started.
     """
     with contextlib.ExitStack() as stack:
         captured = CapturedStdio(_capture_source(stack), _capture_out(stack))
