@@ -7,7 +7,6 @@ import shlex
 import sys
 from collections.abc import Generator, Iterable
 from datetime import datetime
-from typing import Any
 
 import attrs
 import click
@@ -213,11 +212,7 @@ def _settle(loop: asyncio.Runner) -> None:
     for task in left:
         task.cancel()
     if left:
-        loop.run(_wait(left))
-
-
-async def _wait(left: set[asyncio.Task[Any]]) -> None:
-    await asyncio.wait(left, timeout=_PATIENCE_SECONDS)
+        loop.run(asyncio.wait(left, timeout=_PATIENCE_SECONDS))
 
 
 async def _take(talk: ChatSession, line: str) -> None:

@@ -8,7 +8,7 @@ import difflib
 import importlib.util
 import json
 import os
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -178,7 +178,11 @@ async def list_models(agent: config.AgentConfig) -> str:
     missing: list[str] = []
     for key in _KEYS:
         if key.variable:
-            names = [f"{key.provider}:{name}" for name in _names_of(key)]
+            names = [
+                f"{key.provider}:{name}"
+                for name in limits.CONTEXT_LIMITS
+                if name.startswith(key.starts) and not name.startswith(_NOT_BY)
+            ]
             lines += ["", f"By {key.variable}:", *_indented(names)]
         else:
             missing.append(f"  {key.provider}: {_what_is_missing(key)}")
@@ -186,11 +190,6 @@ async def list_models(agent: config.AgentConfig) -> str:
         lines += ["", "Not set up:", *missing]
     lines += ["", f"/model NAME switches to any of them; {OFFLINE} needs nothing."]
     return "\n".join(lines)
-
-
-def _names_of(key: _Key) -> Iterator[str]:
-    known: Mapping[str, int] = limits.CONTEXT_LIMITS
-    return (each for each in known if each.startswith(key.starts) and not each.startswith(_NOT_BY))
 
 
 def _indented(names: list[str]) -> list[str]:

@@ -171,7 +171,8 @@ def count_command(*, files: tuple[str, ...], model: str, as_json: bool) -> int:
     for file in files or ("-",):
         # Printed one by one, like wc(1): a pipe among the files may end late.
         try:
-            counted.append(_count(file, counter))
+            with open_input(file) as source:
+                counted.append(_Counted(file, *_count_tokens(source, counter)))
         except OSError as problem:  # like wc(1): report it, and continue
             say(describe_problem(problem))
             continue
@@ -366,24 +367,15 @@ def _describe_counter(counter: "tokens.ModelCounter") -> str:
         return f"{by}; no model was named: with --model NAME it is counted for that model"
     if not counter.is_exact and told.startswith("estimated: "):
         told = f"{told}; {_ESTIMATE}"
-    return (
-        told if _is_known(counter) else f"unknown model {_name_and_nearest(counter.model)}: {told}"
-    )
+    if _is_known(counter):
+        return told
+    hint = suggest(counter.model.lower(), limits.CONTEXT_LIMITS)
+    return f"unknown model {counter.model!r}{f' ({hint})' if hint else ''}: {told}"
 
 
 def _is_known(counter: "tokens.ModelCounter") -> bool:
     """Return whether the name is that of a model in the catalog, or of a known vocabulary."""
     return counter.is_exact or limits.lookup(counter.model).known
-
-
-def _name_and_nearest(model: str) -> str:
-    hint = suggest(model.lower(), limits.CONTEXT_LIMITS)
-    return f"{model!r} ({hint})" if hint else repr(model)
-
-
-def _count(file: str, counter: "tokens.Counter") -> _Counted:
-    with open_input(file) as source:
-        return _Counted(file, *_count_tokens(source, counter))
 
 
 def _count_tokens(source: BufferedReader, counter: "tokens.Counter") -> tuple[int, int]:

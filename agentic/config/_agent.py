@@ -1,7 +1,6 @@
 """An agent as described by its file, and the parts that are made from it on request."""
 
 import contextlib
-import importlib
 import logging
 import uuid
 from collections.abc import Iterator, Mapping
@@ -72,6 +71,7 @@ class AgentConfig(AgentSettings):
     def limits(self) -> ModelLimits:
         """Return the model's limits: `context_window`, or those of the decider or the catalog."""
         if self.context_window is not None:
+            # A window that is written says nothing of how long a reply may be.
             known = limits.lookup(served_name(self.model))
             return ModelLimits(self.context_window, known.max_output)
         return self._limits(self.model, "model")
@@ -98,12 +98,15 @@ class AgentConfig(AgentSettings):
     def compactor(self) -> Compactor:
         """Return the compactor, which falls back to a digest; it connects on first use."""
         model, name = self.model, self.context.summary_model
+        # A custom decider may answer any prompt with anything: it summarizes only if it is named.
         if name is None:
             name = model if model is not None and is_served(model) else DIGEST
         if name == DIGEST:
             return make_digest(self.policy(), self.counter())
+        # An error blames the key that names the model.
         place = ("model",) if self.context.summary_model is None else ("context", "summary_model")
         own = self.limits() if name == model else self._limits(name, *place)
+        # Connected to when a summary is due, since most conversations never need one.
         return make_compactor(
             lambda: self._decider(name, *place), own.context_window, self.policy(), self.counter()
         )
@@ -119,13 +122,13 @@ class AgentConfig(AgentSettings):
             return history.JsonlSessions(self._store_path(self.name))
         if self.store.kind == "sqlite":
             # Imported only when needed: each of these modules loads a database driver.
-            sqlite = importlib.import_module("agentic.history.sqlite")
-            files: Sessions = sqlite.SqliteSessions(self._store_path(f"{self.name}.db"))
-            return files
+            from agentic.history.sqlite import SqliteSessions  # noqa: PLC0415
+
+            return SqliteSessions(self._store_path(f"{self.name}.db"))
         if self.store.kind == "postgres" and self.store.dsn:
-            postgres = importlib.import_module("agentic.history.postgres")
-            server: Sessions = postgres.PostgresSessions(self.store.dsn)
-            return server
+            from agentic.history.postgres import PostgresSessions  # noqa: PLC0415
+
+            return PostgresSessions(self.store.dsn)
         allowed = "jsonl, sqlite, or postgres with its dsn, for sessions that last"
         raise self._origin.problems([Fault(("store", "kind"), self.store.kind, allowed)])
 
@@ -170,6 +173,7 @@ class AgentConfig(AgentSettings):
             ConfigProblems: lists every reference that does not exist or is not a tool.
         """
         registry, faults = Registry(), list[Fault]()
+        # Do not stop at the first mistake, as when the file is read.
         for index, text in enumerate(self.tools):
             try:
                 if text == RECALL:
@@ -222,6 +226,7 @@ class AgentConfig(AgentSettings):
         return registry
 
     def _store_path(self, name: str) -> Path:
+        # Not in the working directory: an agent has the same sessions wherever it is started.
         if self.store.path is None:
             return self._origin.folder / ".agentic" / "sessions" / name
         with self._blaming("store", "path"):
@@ -264,10 +269,7 @@ class AgentConfig(AgentSettings):
 
 @attrs.define(eq=False)
 class _Tools:
-    """The tools of a session, imported on first use.
-
-    Undoing a summary or listing sessions needs none of them.
-    """
+    """The tools of a session, imported on first use."""
 
     agent: AgentConfig
     session: Session | None = None
@@ -280,6 +282,7 @@ class _Tools:
         return await self._made().execute(call)
 
     def _made(self) -> Registry:
+        # Not before: to undo a summary, a session needs none of its tools, and they may be broken.
         if self._registry is None and self.session is not None:
             self._registry = self.agent.registry(self.session)
         return Registry() if self._registry is None else self._registry

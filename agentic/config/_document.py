@@ -20,6 +20,8 @@ _MAX_VALUES = 10_000
 """The most values, counting those produced by aliases: a few lines can expand to billions."""
 _MAX_DEPTH = 40
 """The deepest nesting. PyYAML recurses, and so does what reads its nodes."""
+# The core schema of YAML 1.2 (https://yaml.org/spec/1.2.2/#1032-tag-resolution, 2026-11-23), where
+# `no` and `on` are texts; PyYAML's own resolver makes them booleans.
 _WORDS = {
     spelling: value
     for word, value in {"true": True, "false": False, "null": None, "~": None, "": None}.items()
@@ -78,6 +80,7 @@ class _Loader(yaml.SafeLoader):
             raise _refused(f"over {_MAX_VALUES:,} values", "is it an agent's file?", event)
         if self.depth == _MAX_DEPTH:
             raise _refused(f"nested over {_MAX_DEPTH} deep", "write it flatter", event)
+        # Counted here, before Python's own limit on recursion is met in the middle of PyYAML.
         self.depth += 1
         try:
             return super().compose_node(parent, index)
@@ -119,6 +122,7 @@ def _no_yaml(text: str, index: int, problem: str, remedy: str | None = None) -> 
 
 def _line(text: str, index: int) -> int:
     """Return the line of a character, or the last line for the end of the text."""
+    # Not that of PyYAML's mark, for which U+0085, U+2028 and U+2029 end a line, too.
     index = min(index, max(len(text.rstrip()) - 1, 0))
     return text.count("\n", 0, index) + 1
 
@@ -160,6 +164,7 @@ class _Reader:
         found: dict[str, Any] = {}
         for key, value in self._keys(node, place):
             here = (*place, key.value)
+            # YAML forbids it, but PyYAML would silently keep the last value.
             if key.value in found:
                 first = self.lines[here]
                 self._fault(key, here, f"duplicate key '{key.value}', first given in line {first}")

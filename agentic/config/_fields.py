@@ -67,27 +67,17 @@ def number(
 
 def share(description: str, default: float) -> Any:
     """Return a field for a share, above 0 and up to 1."""
-    bounds = {"exclusiveMinimum": 0, "maximum": 1}
-    return attrs.field(
-        default=default, validator=check_share, metadata=_metadata(description, "number", bounds)
-    )
+    return _real(description, default, check_share, {"exclusiveMinimum": 0, "maximum": 1})
 
 
 def score(description: str, default: float) -> Any:
     """Return a field for a number from 0 to 1."""
-    bounds = {"minimum": 0, "maximum": 1}
-    return attrs.field(
-        default=default, validator=check_score, metadata=_metadata(description, "number", bounds)
-    )
+    return _real(description, default, check_score, {"minimum": 0, "maximum": 1})
 
 
 def seconds(description: str, default: float | None) -> Any:
     """Return a field for a duration; None means no limit."""
-    return attrs.field(
-        default=default,
-        validator=check_seconds,
-        metadata=_metadata(description, "number", {"exclusiveMinimum": 0}, optional=True),
-    )
+    return _real(description, default, check_seconds, {"exclusiveMinimum": 0}, optional=True)
 
 
 def flag(description: str, *, default: bool) -> Any:
@@ -137,9 +127,10 @@ def text(
 
 
 def texts(description: str) -> Any:
-    """Return a field for a list of texts; a single text would be read as a list of characters."""
+    """Return a field for a list of texts."""
 
     def fits(value: object) -> bool:
+        # A text is a sequence of texts as well: keep_tools: read would name four tools.
         return isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
 
     return attrs.field(
@@ -201,6 +192,18 @@ def _bytes(value: Any) -> int | None:
     if amount is None or (type(amount) is int and amount > 0):
         return amount
     raise ConfigError("max_bytes", value, "a number of bytes above 0, a size such as 50KB, or null")
+
+
+def _real(
+    description: str,
+    default: float | None,
+    check: Callable[..., object],
+    bounds: Mapping[str, Any],
+    *,
+    optional: bool = False,
+) -> Any:
+    metadata = _metadata(description, "number", bounds, optional=optional)
+    return attrs.field(default=default, validator=check, metadata=metadata)
 
 
 def _pattern(pattern: str, *, expands: bool) -> dict[str, str]:

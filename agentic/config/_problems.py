@@ -55,6 +55,7 @@ class ConfigProblems(ConfigError):
     problems: tuple[Problem, ...] = ()
 
     def __init__(self, problems: Iterable[Problem]) -> None:
+        # A stable sort: the problems of one line stay in the order in which they were found.
         self.problems = tuple(sorted(problems, key=lambda problem: problem.line))
         first = self.problems[0]
         self.name, self.given = first.key or first.file, first.given
@@ -88,6 +89,7 @@ class Fault:
         return cls(
             place,
             show(error.given) if given is None else given,
+            # The checks are shared with callers of Python, who write None and str.
             error.allowed.replace("None", "null").replace("a str", "a text"),
             error.remedy.replace("None", "null"),
             message=error.message,
@@ -107,6 +109,7 @@ def show(value: object) -> str:
     >>> show("many"), show(None), show([True])
     ('"many"', 'null', '[true]')
     """
+    # By repr what only a record made in Python can hold, such as a Path.
     text = json.dumps(value, ensure_ascii=False, default=repr)
     # A lone surrogate could not be printed.
     text = text.encode("utf-8", "backslashreplace").decode()
@@ -144,7 +147,7 @@ class Origin:
         return ConfigProblems(map(self._problem, faults))
 
     def _problem(self, fault: Fault) -> Problem:
-        """Return a fault as a problem, with the line of its key or of the nearest enclosing key."""
+        # A key that is missing has no line: the nearest one around it has.
         around = (fault.place[:end] for end in range(len(fault.place), -1, -1))
         line = next((self.lines[place] for place in around if place in self.lines), 0)
         line = line if fault.line is None else fault.line

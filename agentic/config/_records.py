@@ -173,6 +173,7 @@ class AgentSettings:
     )
     model_options: Mapping[str, Any] = attrs.field(
         factory=dict,
+        # A dict has no hash, and the record has one.
         hash=False,
         metadata={
             DESCRIPTION: "The provider's own options for each request, such as temperature; for "
@@ -246,11 +247,12 @@ def schema() -> dict[str, Any]:
     >>> schema()["properties"]["context"]["properties"]["min_recent_messages"]["default"]
     6
     """
+    bare = [name for name, kind in STRATEGIES.items() if not kind.required]
     special = {
         "context": _optional(_section(ContextSettings)),
         "model_options": {"type": ["object", "null"], "default": {}},
         "store": _optional(_section(StoreSettings) | {"allOf": _PLACES}),
-        "strategies": _list_of({"anyOf": [_bare_names(), _strategies()]}),
+        "strategies": _list_of({"anyOf": [{"enum": bare}, _strategies()]}),
         "tools": _list_of({"type": "string", "pattern": f"^(recall|[\\s\\S]+:{_PYTHON_NAME})$"}),
         "truncation": {"anyOf": [_section(TruncationSettings), {"enum": [False, None]}]},
     }
@@ -284,6 +286,7 @@ def _section(kind: type[Any], special: dict[str, Any] | None = None) -> dict[str
     """Return the schema of a record: its keys, and no others."""
     properties: dict[str, Any] = {}
     for field in attrs.fields(kind):
+        # `special` has the fields that are not a single value: sections, and lists.
         found = (special or {}).get(field.name) or dict(field.metadata[SCHEMA])
         if isinstance(field.default, str | int | float | None):
             found["default"] = field.default
@@ -304,10 +307,6 @@ def _optional(section: dict[str, Any]) -> dict[str, Any]:
 
 def _list_of(items: dict[str, Any]) -> dict[str, Any]:
     return {"type": ["array", "null"], "items": items, "default": []}
-
-
-def _bare_names() -> dict[str, Any]:
-    return {"enum": [name for name, kind in STRATEGIES.items() if not kind.required]}
 
 
 def _strategies() -> dict[str, Any]:

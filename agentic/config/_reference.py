@@ -23,7 +23,7 @@ import attrs
 
 from agentic import limits, providers, tools
 from agentic._validate import suggest
-from agentic.config._records import DIGEST, MODEL, PREFIX
+from agentic.config._records import MODEL, PREFIX
 from agentic.errors import ConfigError
 from agentic.limits import ModelLimits
 from agentic.loop import Decider
@@ -32,7 +32,6 @@ __all__ = [
     "RECALL",
     "Reference",
     "check_model",
-    "check_summary_model",
     "check_tool",
     "connect",
     "expand",
@@ -213,12 +212,6 @@ def check_model(model: str, folder: Path) -> None:
         provider, _, name = model.partition(":")
         remedy = suggest(provider, providers.PROVIDERS, PREFIX).replace("'?", f":{name}'?")
         raise ConfigError("model", model, MODEL, remedy) from error
-
-
-def check_summary_model(model: str, folder: Path) -> None:
-    """Raise unless the name of the summary model is valid; `DIGEST` means no model."""
-    if model != DIGEST:
-        check_model(model, folder)
 
 
 def connect(

@@ -179,7 +179,7 @@ def check_strategy(settings: StrategySettings, place: Place) -> Iterator[Fault]:
     faults = [*_check_each(settings, place)]
     yield from faults
     if not faults:
-        # the strategy itself checks arguments in combination, such as a reserve and its window
+        # The strategy itself checks arguments in combination, such as a reserve and its window
         try:
             STRATEGIES[settings.name].make(**settings.arguments)
         except ConfigError as error:
@@ -190,6 +190,7 @@ def check_strategy(settings: StrategySettings, place: Place) -> Iterator[Fault]:
 def make_strategy(settings: StrategySettings, counter: Counter) -> Any:
     """Create a strategy from checked settings."""
     kind = STRATEGIES[settings.name].make
+    # Only some of them count tokens, and none has a default that would fit the model.
     has_counter = any(field.name == _COUNTER for field in attrs.fields(kind))
     return kind(**settings.arguments, **({_COUNTER: counter} if has_counter else {}))
 
@@ -197,6 +198,7 @@ def make_strategy(settings: StrategySettings, counter: Counter) -> Any:
 def _check_each(settings: StrategySettings, place: Place) -> Iterator[Fault]:
     """Yield what is wrong with each argument on its own."""
     known = STRATEGIES[settings.name].arguments
+    # Both, since the argument that seems to be missing may be the one that is misspelt.
     for name in settings.arguments:
         if name not in known:
             yield Fault.unknown_key((*place, name), known)

@@ -16,11 +16,12 @@ from agentic.config._budget import fills_window
 from agentic.config._fields import EXPANDS, SCHEMA, check_value
 from agentic.config._problems import Fault, Place, show
 from agentic.config._records import (
+    DIGEST,
     ContextSettings,
     StoreSettings,
     TruncationSettings,
 )
-from agentic.config._reference import check_model, check_summary_model, check_tool, served_name
+from agentic.config._reference import check_model, check_tool, served_name
 from agentic.config._strategies import StrategySettings, check_strategy, read_strategy
 from agentic.errors import ConfigError
 
@@ -28,10 +29,7 @@ __all__ = ["contradictions", "structure"]
 
 _Hook: TypeAlias = Callable[[Any, Any], Any]
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
-_CHECKS: Mapping[str, Callable[[str, Path], object]] = {
-    "model": check_model,
-    "summary_model": check_summary_model,
-}
+_MODELS = ("model", "summary_model")
 
 
 @attrs.define
@@ -66,7 +64,7 @@ def contradictions(data: Any) -> Iterator[Fault]:
 
 
 def _converter(folder: Path, environ: Mapping[str, str]) -> cattrs.Converter:
-    """Return a converter for a file in a folder; sections are identified by their class."""
+    # One for each file: whether a model or a tool is valid depends on the folder.
     converter = cattrs.Converter()
 
     def truncation(value: Any, _: object) -> TruncationSettings | None:
@@ -98,6 +96,7 @@ def _section(
     overrides: dict[str, Any] = {}
     for field in attrs.fields(kind):
         if field.name.startswith("_"):
+            # Set by `load`: no file may say where it comes from.
             overrides[field.name] = override(omit=True)
         elif SCHEMA in field.metadata:
             overrides[field.name] = override(struct_hook=_scalar(field, folder, environ))
@@ -121,8 +120,9 @@ def _scalar(field: "attrs.Attribute[Any]", folder: Path, environ: Mapping[str, s
         if field.metadata[EXPANDS] and isinstance(value, str):
             value = _VARIABLE.sub(lambda found: _variable(found[1], environ), value)
         check_value(field, value)
-        if field.name in _CHECKS and value is not None:
-            _CHECKS[field.name](value, folder)
+        # For `model`, the pattern of the field has refused the name of the digest.
+        if field.name in _MODELS and value not in {None, DIGEST}:
+            check_model(value, folder)
         return value
 
     # Return the value as written, with variables replaced: the record itself converts it.
@@ -130,10 +130,10 @@ def _scalar(field: "attrs.Attribute[Any]", folder: Path, environ: Mapping[str, s
 
 
 def _leaf(value: Any, place: Place, check: Callable[[Any], Any]) -> Any:
-    """Check a value; a mistake shows it as written, before variables are replaced."""
     try:
         return check(value)
     except ConfigError as error:
+        # As it is written: what stands for a variable may be a password.
         raise _Mistakes((Fault.of(error, place, show(value)),)) from error
 
 
@@ -244,4 +244,5 @@ def _places(store: dict[str, Any]) -> Iterator[Fault]:
 
 def _number(section: dict[str, Any], key: str) -> int | None:
     value = section.get(key)
+    # `true` is an int to Python.
     return value if isinstance(value, int) and not isinstance(value, bool) else None
