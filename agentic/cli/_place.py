@@ -39,6 +39,7 @@ __all__ = [
     "find_agent",
     "place_argument",
     "reachable",
+    "server_of",
     "session_option",
 ]
 
@@ -71,7 +72,7 @@ class SessionPlace:
     """Where sessions are kept, and which agent they belong to."""
 
     name: str
-    """The place as it was passed."""
+    """The place as it was passed, without a password."""
     agent: config.AgentConfig
     session_id: str | None = None
     """The only possible id, if the place is a session file."""
@@ -86,7 +87,7 @@ class SessionPlace:
             ClickException: with `new`, the name is not an agent's and does not say what to create.
         """
         if name.startswith(_SERVERS):
-            return cls(name, _agent(kind="postgres", dsn=name))
+            return cls(server_of(name), _agent(kind="postgres", dsn=name))
         kind, _, rest = name.partition(":")
         given = rest if kind == "sqlite" else name
         if not given:
@@ -230,6 +231,15 @@ def find_agent(name: str) -> config.AgentConfig:
     if is_folder_gone() and not Path(name).is_absolute():
         raise click.ClickException(FOLDER_GONE)
     return config.find(name)
+
+
+def server_of(address: str) -> str:
+    """Return the server and the database of an address, without a password.
+
+    >>> server_of("postgresql://me:secret@db/agents?sslpassword=secret"), server_of("postgres://db/a")
+    ('db/agents', 'db/a')
+    """
+    return address.rpartition("@")[2].partition("?")[0].rpartition("://")[2]
 
 
 def describe_run(run: "RunInfo") -> dict[str, Any]:

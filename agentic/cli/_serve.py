@@ -20,7 +20,7 @@ import click
 
 from agentic.cli._options import format_address, host_option, listen, port_option
 from agentic.cli._output import count_of, json_line, printable, say
-from agentic.cli._place import RunsPlace, describe_run, reachable
+from agentic.cli._place import RunsPlace, describe_run, reachable, server_of
 from agentic.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -303,11 +303,7 @@ def _missing_server() -> Iterator[None]:
 
 
 def _shown(place: RunsPlace) -> str:
-    """Return where runs are kept, without a password."""
-    if place.path is not None:
-        return str(place.path)
-    # Options may hold a password, too.
-    return place.url.rpartition("@")[2].partition("?")[0].removeprefix("postgresql://")
+    return server_of(place.url) if place.path is None else str(place.path)
 
 
 def _as_line(run: "RunInfo") -> str:

@@ -52,3 +52,12 @@ def test_killed_worker_is_followed_by_another(
     assert '"s5"' in capfd.readouterr().out
     assert not (place.folder / ".agentic").exists()
     assert database.rpartition("@")[0] not in server.said
+
+
+def test_an_empty_place_shows_no_password(database: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """The address is repeated, because it may have a mistake."""
+    status = main(["context", database])
+
+    said = capfd.readouterr().err
+    assert (status, "has no sessions yet" in said) == (1, True)
+    assert str(conninfo_to_dict(database)["password"]) not in said
