@@ -23,6 +23,7 @@ PRIVATE = {
     "agentic._protocols": "protocols of several rooms are compared with their public copies",
     "agentic._tool_definition": "protocols of several rooms are compared with their public copies",
     "agentic.bridges.dbos._feed": FAULTS,
+    "agentic.bridges.dbos._log": FAULTS,
     "agentic.bridges.dbos._stores": FAULTS,
     "agentic.bridges.dbos._tables": FAULTS,
     "agentic.bridges.mcp._results": "every kind of content, of which servers send few",

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
@@ -13,7 +13,7 @@ from agentic._clock import Stopwatch, use_clock
 from agentic._lazy import asyncio
 from agentic._validate import seconds, whole
 from agentic.durable import _records
-from agentic.errors import ConfigError
+from agentic.errors import ConfigError, HistoryError
 from agentic.history import OutputStore
 from agentic.loop import Decider, Decision, Executor, Input
 from agentic.loop._calls import OUT_OF_TIME, too_long
@@ -333,10 +333,14 @@ class _Executor:
         result = await self._bounded(call)
         outputs = self.durable.outputs
         size = len(result.output.encode("utf-8", "surrogatepass"))
-        if outputs is None or size <= self.durable.inline_bytes:
-            return _records.encode_result(result)
-        # Stored before the record is: a replay must find what its record refers to.
-        return _records.encode_result(result, await outputs.put(result.output))
+        ref = None
+        if outputs is not None and size > self.durable.inline_bytes:
+            # The call was made, so its result is recorded in any case: a large record is better
+            # than a failure after which the model makes the call again.
+            with suppress(HistoryError):
+                # Stored before the record is: a replay must find what its record refers to.
+                ref = await outputs.put(result.output)
+        return _records.encode_result(result, ref)
 
     def _claim(self, token: str) -> ToolError | None:
         """Allow one run for an intent of this attempt, and none for an earlier attempt's."""

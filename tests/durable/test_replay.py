@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from agentic import events, usage
 from agentic.context.budget import Manager, Policy
 from agentic.durable import Durable, StepFailed, Steps
+from agentic.errors import HistoryUnavailable
 from agentic.history import MemoryStore
 from agentic.loop import Decision, Input, Result, Runner
 from agentic.messages import Message, ToolCall, ToolResult, to_plain
@@ -142,6 +143,20 @@ def test_large_output_is_kept_by_reference(engine: Callable[..., Any]) -> None:
 
     assert _bytes(again) == _bytes(first)
     assert all("a line of text" not in record for record in whole.log.values())
+
+
+def test_output_outlives_a_store_that_is_away(engine: Callable[..., Any]) -> None:
+    """The call was made: its result is recorded whole, and is not a failure of the tool."""
+
+    class Away(MemoryStore):
+        async def put(self, output: str) -> str:
+            raise HistoryUnavailable("x", "y")
+
+    async def call() -> ToolResult:
+        durable = Durable(engine().attempt(), _STARTED, outputs=Away(), inline_bytes=0)
+        return await durable.executor(Files()).execute(ToolCall("c1", "read", '{"n": 0}'))
+
+    assert "a line of text" in asyncio.run(call()).output
 
 
 def test_output_with_half_character_is_recorded(engine: Callable[..., Any]) -> None:

@@ -9,6 +9,7 @@ import attrs
 from agentic.bridges.dbos._lease import LeaseLost
 from agentic.bridges.dbos._steps import DbosSteps
 from agentic.bridges.dbos._stores import SessionWriter
+from agentic.errors import HistoryUnavailable
 from agentic.messages import Message, to_plain
 
 __all__ = ["RunLog"]
@@ -86,7 +87,13 @@ class RunLog:
 
     async def get(self, ref: str) -> str:
         """Return a stored output."""
-        return str(await self.writer.read(lambda store: store.get(ref)))
+        try:
+            return str(await self.writer.read(lambda store: store.get(ref)))
+        except HistoryUnavailable as problem:
+            # A Runner would take it for a failure of the tool, and the history would differ from
+            # the record. The worker queues the run again.
+            self.steps.over = self.steps.over or problem
+            raise
 
     async def flush(self) -> None:
         """Store what is waiting, each message once, in whatever attempts."""
