@@ -152,6 +152,10 @@ class Service:
             raise ConfigError("lease_seconds", value, "a number of seconds above 0", "leave it out")
 
     async def __aenter__(self) -> Self:
+        if self._place is not None:
+            # Whoever leaves it first would close the connections of the others.
+            problem = "the service is connected already: enter it once in a process"
+            raise ConfigError("service", self.name, "not connected", message=problem)
         try:
             await in_thread(self._connect)
         except asyncio.CancelledError:

@@ -167,6 +167,9 @@ class Worker:
             await asyncio.sleep(_POLL_SECONDS)
 
     def _start(self) -> None:
+        if self._stopping.is_set():
+            problem = "a worker is started once: call service.worker() for another one"
+            raise ConfigError("worker", self.id, _ALONE, message=problem)
         with _starting:
             if _running:
                 problem = "this process has a worker already: start another process for this one"

@@ -121,6 +121,23 @@ def test_worker_that_fails_to_stop_is_gone(tmp_path: Path) -> None:
     assert asyncio.run(work_twice()) == ["Hello.", "Hello."]
 
 
+def test_nothing_is_entered_twice(tmp_path: Path) -> None:
+    """A stopped worker would hold its runs, and a second exit would close what others use."""
+
+    async def enter_again() -> str:
+        async with _service(tmp_path) as service:
+            async with service.worker() as worker:
+                pass
+            with pytest.raises(ConfigError, match="started once"):
+                await worker.__aenter__()
+            with pytest.raises(ConfigError, match="connected already"):
+                await service.__aenter__()
+            async with service.worker():
+                return await _say_hello(service)
+
+    assert asyncio.run(enter_again()) == "Hello."
+
+
 @pytest.mark.parametrize("slow", ["model", "tool"])
 def test_stopped_worker_hands_over_at_once(tmp_path: Path, slow: str) -> None:
     """Neither its model nor its tool is waited for, and nothing of the stop is in the history."""
