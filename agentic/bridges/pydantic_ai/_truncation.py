@@ -10,6 +10,7 @@ from pydantic_ai.messages import ToolCallPart, ToolReturn, ToolReturnPart
 from pydantic_ai.tools import ToolDefinition as FrameworkTool
 
 from agentic import events, truncate
+from agentic.errors import ConfigError
 from agentic.history import OutputStore
 from agentic.messages import ToolCall
 
@@ -43,6 +44,13 @@ class TruncateToolReturns(AbstractCapability[_Deps]):
     _: dataclasses.KW_ONLY
     store: OutputStore | None = None
     """Where the whole of a text that was cut is kept; its reference is in the notice."""
+
+    def __post_init__(self) -> None:
+        """Check the arguments."""
+        if not isinstance(self.options, truncate.Options):
+            raise ConfigError("options", self.options, "a truncate.Options")
+        if not isinstance(self.store, OutputStore | None):
+            raise ConfigError("store", self.store, "a store of agentic.history, or None")
 
     async def after_tool_execute(
         self,
@@ -79,10 +87,8 @@ class TruncateToolReturns(AbstractCapability[_Deps]):
 
     async def _keep(self, part: ToolReturnPart) -> str | None:
         """Store the whole text and return its reference; a store that fails ends no run."""
-        if self.store is None:
-            return None
         try:
-            return await self.store.put(part.model_response_str())
+            return None if self.store is None else await self.store.put(part.model_response_str())
         except Exception:  # noqa: BLE001  a store may raise anything
             _log.exception(
                 "an output of %s was not kept; its notice names no place", part.tool_name

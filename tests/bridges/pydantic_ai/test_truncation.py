@@ -12,6 +12,7 @@ from pydantic_ai.models.test import TestModel
 
 from agentic import events
 from agentic.bridges.pydantic_ai import TruncateToolReturns
+from agentic.errors import ConfigError
 from agentic.history import MemoryStore
 from agentic.truncate import Mode, Options
 
@@ -117,3 +118,10 @@ def test_retry_passes_through() -> None:
     parts = _returned(read)
     assert str(parts[0].content) == _LINES
     assert parts[-1].content == "one"
+
+
+def test_wrong_parts_are_refused_at_once() -> None:
+    """Not in the middle of a run, by the first tool that returns something."""
+    for parts in ({"options": {"max_lines": 3}}, {"store": "outputs.db"}):
+        with pytest.raises(ConfigError, match=next(iter(parts))):
+            TruncateToolReturns(**parts)  # type: ignore[arg-type]
