@@ -4,8 +4,7 @@ Start with `dicts` for a list of your own, or with the bridge to what you alread
 `langchain` or `pydantic_ai`. `proxy` is for agents that are not in Python.
 """
 
-import importlib
-import types
+from agentic import _lazy
 
 __all__ = [
     "dbos",
@@ -20,13 +19,5 @@ __all__ = [
 ]
 
 
-# Not imported above: each needs a framework of its own, of which few have more than one.
-def __getattr__(name: str) -> types.ModuleType:
-    if name in __all__:
-        return importlib.import_module(f"{__name__}.{name}")
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
-
-
-def __dir__() -> list[str]:
-    return __all__
+# Not imported: each needs a framework of its own, of which few have more than one.
+__getattr__, __dir__ = _lazy.load_lazily(__name__, {name: f".{name}" for name in __all__})

@@ -114,14 +114,14 @@ class WorkerLease:
             self._thread.join(timeout=self.seconds)
         if not self.lost.is_set():
             try:
-                self.tables.release(self.worker, 1)
+                self.tables.renew(self.worker, -1.0)  # over already: nobody has to wait
             except Exception:  # noqa: BLE001  it expires by itself
                 _log.warning("the lease of worker %s could not be released", self.worker)
 
     def _renew(self) -> bool:
         """Extend the lease; return whether it was still held."""
         begun = time.monotonic()
-        if not self.tables.renew(self.worker, 1, self.seconds):
+        if not self.tables.renew(self.worker, self.seconds):
             self.lost.set()
             return False
         if (now := time.monotonic()) - self._renewed > self.seconds * (1 - 1 / _RENEWALS):

@@ -79,11 +79,7 @@ class RunLog:
     async def put(self, output: str) -> str:
         """Store a whole output with the session."""
         self.steps.check()
-
-        async def put(store: Any) -> str:
-            return str(await store.put(output))
-
-        return await self._write(put)
+        return str(await self._write(lambda store: store.put(output)))
 
     async def get(self, ref: str) -> str:
         """Return a stored output."""

@@ -46,8 +46,8 @@ def prune(
     return removed
 
 
-def requeue_orphans(tables: Tables, client: DBOSClient, queue: str) -> list[str]:
-    """Queue the runs again whose worker was removed; return their ids.
+def requeue_orphans(tables: Tables, client: DBOSClient, queue: str) -> None:
+    """Queue the runs again whose worker was removed.
 
     A worker that was stopped may have taken a run when it awoke, before it noticed that it is gone.
     """
@@ -55,11 +55,10 @@ def requeue_orphans(tables: Tables, client: DBOSClient, queue: str) -> list[str]
     pending = client.list_workflows(
         status="PENDING", queue_name=queue, load_input=False, load_output=False
     )
-    known = tables.workers() if pending else set()
-    orphans = [each.workflow_id for each in pending if each.executor_id not in known]
-    for run_id in orphans:
-        client.resume_workflow(run_id, queue_name=queue)
-    return orphans
+    known = set(tables.workers() if pending else ())
+    for run in pending:
+        if run.executor_id not in known:
+            client.resume_workflow(run.workflow_id, queue_name=queue)
 
 
 def _forget_workers(tables: Tables, client: DBOSClient) -> None:

@@ -169,15 +169,11 @@ class Tables:
         row = sa.insert(_workers).values(id=worker, service=service, epoch=1, expires=expires)
         self._write(row)
 
-    def renew(self, worker: str, epoch: int, seconds: float) -> bool:
+    def renew(self, worker: str, seconds: float) -> bool:
         """Extend a lease; return whether it was still held."""
-        where = (_workers.c.id == worker, _workers.c.epoch == epoch)
+        # A takeover raises the epoch, so that the former holder updates no row.
+        where = (_workers.c.id == worker, _workers.c.epoch == 1)
         return self._write(sa.update(_workers).where(*where).values(expires=self._now + seconds))
-
-    def release(self, worker: str, epoch: int) -> None:
-        """End a lease at once, so that others take over without waiting."""
-        where = (_workers.c.id == worker, _workers.c.epoch == epoch)
-        self._write(sa.update(_workers).where(*where).values(expires=0.0))
 
     def take_over(self, service: str, seconds: float) -> list[str]:
         """Return a service's workers whose leases have expired, and fence them for others.
@@ -186,34 +182,28 @@ class Tables:
         whoever dies while taking over is followed by another, and what a worker claims that awakes
         later is found.
         """
-        expired = sa.select(_workers.c.id, _workers.c.epoch).where(
-            _workers.c.service == service, _workers.c.expires < self._now
-        )
-        taken = []
+        is_expired = _workers.c.expires < self._now
+        values = {"epoch": _workers.c.epoch + 1, "expires": self._now + seconds}
         # One by one: of two workers that find the same one expired, the update of one has no row.
-        for worker, epoch in self._read(expired):
-            where = (
-                _workers.c.id == worker,
-                _workers.c.epoch == epoch,
-                _workers.c.expires < self._now,
+        return [
+            worker
+            for worker in self.workers(_workers.c.service == service, is_expired)
+            if self._write(
+                sa.update(_workers).where(_workers.c.id == worker, is_expired).values(values)
             )
-            values = {"epoch": epoch + 1, "expires": self._now + seconds}
-            if self._write(sa.update(_workers).where(*where).values(values)):
-                taken.append(worker)
-        return taken
+        ]
 
     def living(self) -> list[str]:
         """Return the workers that have never lost their lease, and hold it now."""
-        where = (_workers.c.expires >= self._now, _workers.c.epoch == 1)
-        return [worker for (worker,) in self._read(sa.select(_workers.c.id).where(*where))]
+        return self.workers(sa.not_(self._is_gone))
 
-    def workers(self) -> set[str]:
-        """Return all workers, of all services, dead or alive."""
-        return {worker for (worker,) in self._read(sa.select(_workers.c.id))}
+    def workers(self, *where: "sa.ColumnElement[bool]") -> list[str]:
+        """Return the workers, of all services, dead or alive, for which some conditions hold."""
+        return [worker for (worker,) in self._read(sa.select(_workers.c.id).where(*where))]
 
     def gone(self) -> list[str]:
         """Return the workers that have lost their lease, released it, or let it expire."""
-        return [worker for (worker,) in self._read(sa.select(_workers.c.id).where(self._is_gone))]
+        return self.workers(self._is_gone)
 
     def forget_workers(self, workers: Sequence[str]) -> None:
         """Remove those of these workers that are still gone. None can renew its lease any more."""

@@ -132,24 +132,13 @@ def _texts(system: Any) -> list[str]:
     return [text for part in data or () for text in _texts(part)]
 
 
-def _blocks(system: Any, make: Callable[[str], Any]) -> list[Any]:
-    if isinstance(system, str):
-        return [make(system)] if system.strip() else []
-    return list(system or ())
-
-
-def _text_block(text: str) -> dict[str, Any]:
-    return {"type": "text", "text": text}
-
-
-def _bedrock_block(text: str) -> dict[str, Any]:
-    return {"text": text}
-
-
 def _with_blocks(
-    make: Callable[[str], Any], request: Mapping[str, Any], system: Any, summary: str | None
+    form: Mapping[str, str], request: Mapping[str, Any], system: Any, summary: str | None
 ) -> dict[str, Any]:
-    blocks = [*_blocks(system, make), *([] if summary is None else [make(summary)])]
+    blocks = [] if isinstance(system, str) else list(system or ())
+    texts = [system] if isinstance(system, str) and system.strip() else []
+    texts += [] if summary is None else [summary]
+    blocks += [{**form, "text": text} for text in texts]
     rest = {key: value for key, value in request.items() if key != "system"}
     return {**rest, "system": blocks} if blocks else rest
 
@@ -207,25 +196,24 @@ def describe_tools(tools: Any) -> str:
     return json.dumps(plain(tools), ensure_ascii=False, default=str) if tools else ""
 
 
-def _system(request: Mapping[str, Any]) -> Any:
-    return request.get("system")
-
-
+_system = operator.methodcaller("get", "system")
 FORMS: Mapping[str, RequestForm] = {
     "openai_chat": RequestForm("messages"),
     "cohere": RequestForm("messages"),
     "ollama": RequestForm("messages"),
     "openai_responses": RequestForm(
         "input",
-        lambda request: request.get("instructions"),
+        operator.methodcaller("get", "instructions"),
         on_server=("previous_response_id", "conversation"),
         takes_texts=True,
     ),
-    "anthropic": RequestForm("messages", _system, functools.partial(_with_blocks, _text_block)),
+    "anthropic": RequestForm(
+        "messages", _system, functools.partial(_with_blocks, {"type": "text"})
+    ),
     "bedrock": RequestForm(
         "messages",
         _system,
-        functools.partial(_with_blocks, _bedrock_block),
+        functools.partial(_with_blocks, {}),
         lambda request: at(request, "toolConfig", "tools"),
         # Older versions of Converse reject two user messages in a row.
         parts_users=True,

@@ -43,10 +43,9 @@ class ReplyReader:
 
     def __attrs_post_init__(self) -> None:
         self._streamed = self._wire.StreamedResponse()
-        self._inflate = zlib.decompressobj(_EITHER_ZLIB_OR_GZIP) if self._encoding else None
-        self._is_lost = self._encoding not in {"", "identity", "gzip", "deflate"}
-        if self._encoding == "identity":
-            self._inflate = None
+        is_packed = self._encoding in {"gzip", "deflate"}
+        self._inflate = zlib.decompressobj(_EITHER_ZLIB_OR_GZIP) if is_packed else None
+        self._is_lost = not is_packed and self._encoding not in {"", "identity"}
 
     @property
     def has_begun(self) -> bool:
