@@ -157,10 +157,7 @@ def _result(message: BaseMessage, text: str) -> ToolResult:
     stored = _stored(message, "tool", "tool_results").tool_results
     if stored and stored[0].text == text:  # otherwise somebody edited the message since
         return attrs.evolve(stored[0], call_id=call_id, name=name)
-    if getattr(message, "status", "success") == "error":
-        # `ToolResult.text` begins with this, and must not do so twice.
-        return ToolResult(call_id, name, error=ToolError(text.removeprefix("Error: ")))
-    return ToolResult(call_id, name, text)
+    return _bare_result(call_id, name, text, failed=getattr(message, "status", "") == "error")
 
 
 def _read_ours(message: BaseMessage, role: Role) -> dict[str, Any]:
@@ -229,25 +226,25 @@ def _tool_messages(message: Message) -> Iterator[ToolMessage]:
         blocks = [media_block(part) for part in message.media] if at == last else []
         stored = to_plain(Message("tool", tool_results=[result]))["tool_results"]
         ours = _write_ours(message) if at == last else {}
-        if result != _plain_result(result):
+        failed = result.error is not None
+        if result != _bare_result(result.call_id, result.name, result.text, failed=failed):
             ours.setdefault(_KEY, {})["tool_results"] = stored
         yield ToolMessage(
             [{"type": "text", "text": text}, *blocks] if blocks else text,
             tool_call_id=result.call_id,
             name=result.name or None,
-            status="error" if result.error else "success",
+            status="error" if failed else "success",
             additional_kwargs=ours,
             # Of two messages with one id, LangGraph keeps only the later one.
             id=message.id if at == last else None,
         )
 
 
-def _plain_result(result: ToolResult) -> ToolResult:
-    """Return how the result would be read if only its text and its status were known."""
-    if result.error is None:
-        return ToolResult(result.call_id, result.name, result.text)
-    text = result.text.removeprefix("Error: ")
-    return ToolResult(result.call_id, result.name, error=ToolError(text))
+def _bare_result(call_id: str, name: str, text: str, *, failed: bool) -> ToolResult:
+    """Return a result of which only the text and the status are known."""
+    # `ToolResult.text` begins with this, and must not do so twice.
+    error = ToolError(text.removeprefix("Error: ")) if failed else None
+    return ToolResult(call_id, name, "" if failed else text, error)
 
 
 def _write_ours(message: Message) -> dict[str, Any]:

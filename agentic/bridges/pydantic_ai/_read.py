@@ -137,27 +137,19 @@ def role_of(part: Any) -> Role | None:
 
 def _read_group(role: Role, parts: list[Any], mark: str) -> Message:
     pinned = any(isinstance(part, _LOADS) for part in parts)
+    fields: dict[str, Any] = {"pinned": pinned, "id": mark or None}
     if role == "tool":
-        return Message(
-            "tool",
-            tool_results=[_read_result(part) for part in parts if role_of(part) == "tool"],
-            pinned=pinned,
-            id=mark or None,
-        )
+        results = [_read_result(part) for part in parts if role_of(part) == "tool"]
+        return Message("tool", tool_results=results, **fields)
     if role == "user":
         items = [item for part in parts for item in _items_of(part)]
-        return Message(
-            "user",
-            _join(_text_of(item) for item in items),
-            media=[_read_media(item) for item in items if not isinstance(item, _TEXTS)],
-            pinned=pinned,
-            id=mark or None,
-        )
+        media = [_read_media(item) for item in items if not isinstance(item, _TEXTS)]
+        return Message("user", _join(map(_text_of, items)), media=media, **fields)
     first = next((part for part in parts if role_of(part)), None)
     if isinstance(first, theirs.CompactionPart):
         return Message("system", first.content or "", summary=_read_summary(first))
     text = "" if first is None else _system_text(first)
-    return Message("system", text, pinned=pinned, id=mark or None)
+    return Message("system", text, **fields)
 
 
 _TEXTS = (str, theirs.TextContent, theirs.CachePoint)
