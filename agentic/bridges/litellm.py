@@ -202,8 +202,11 @@ class _Call:
 
     async def create(self, **arguments: Any) -> Any:
         """Return the reply as JSON data or, for a stream, a context manager with its events."""
-        # LiteLLM changes messages in place for some providers; ours are those of the history.
-        given = {**arguments, "messages": list(map(_copy, arguments["messages"]))}
+        # LiteLLM changes messages and schemas in place for some providers; ours are those of the
+        # history, and the tools' own.
+        given = {**arguments, "messages": _copy(arguments["messages"])}
+        if "tools" in arguments:
+            given["tools"] = _copy(arguments["tools"])
         try:
             response = await self.client.acompletion(**given)
         except self.litellm.ContextWindowExceededError as error:
@@ -271,14 +274,11 @@ class _Call:
         return cost if isinstance(cost, float) else None
 
 
-def _copy(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a message that shares no part of a content and no call with the original."""
-    return {
-        key: [dict(each) if isinstance(each, dict) else each for each in value]
-        if isinstance(value, list)
-        else value
-        for key, value in message.items()
-    }
+def _copy(value: Any) -> Any:
+    """Return JSON data that shares no container with the original."""
+    if isinstance(value, dict):
+        return {key: _copy(each) for key, each in value.items()}
+    return list(map(_copy, value)) if isinstance(value, list) else value
 
 
 def _hidden(response: Any) -> Mapping[str, Any]:

@@ -115,6 +115,9 @@ def test_changes_of_litellm_are_not_kept() -> None:
             for message in messages:
                 for part in [*(message.get("tool_calls") or ()), *(message.get("content") or ())]:
                     if isinstance(part, dict):
+                        # Of a call, the arguments; of a picture, its address.
+                        for inner in filter(lambda each: isinstance(each, dict), part.values()):
+                            inner.clear()
                         part.clear()
                 message["content"] = "flat"
                 message.pop("tool_calls", None)
@@ -130,6 +133,28 @@ def test_changes_of_litellm_are_not_kept() -> None:
         == openai_chat.encode_request(history, system_prompt="Be brief.")["messages"]
     )
     assert called.native.payload["tool_calls"] == calls
+
+
+def test_schemas_of_tools_are_not_changed() -> None:
+    """For some providers, LiteLLM takes what they do not know out of a schema."""
+    schema = {"type": "object", "properties": {"path": {"type": "string"}}}
+    sent = []
+
+    class Changing:
+        async def acompletion(self, *, tools: list[Any], **_: Any) -> Any:
+            sent.append(copy.deepcopy(tools))
+            tools[0]["function"].pop("parameters")["properties"].clear()
+            return litellm.ModelResponse(**_reply())
+
+    decider = Decider("openai/gpt-4o", router=Changing())
+    request = attrs.evolve(
+        _input([Message("user", "Look.")]), tools=[ToolDefinition("read", parameters=schema)]
+    )
+    for _ in range(2):
+        asyncio.run(decider.decide(request))
+
+    assert sent[0] == sent[1]
+    assert sent[0][0]["function"]["parameters"] == schema
 
 
 @pytest.mark.parametrize("streamed", [False, True])
