@@ -45,10 +45,13 @@ _IN_FORCE = """
 _HELD = f"{_COMMIT} {_IN_FORCE}"
 """One row if the lease is in force; it also sets for this transaction what a direct connection
 sets once."""
+_LONGEST_MILLISECONDS = 2**31 - 1
+"""The most that such a setting of the server can be, nearly 25 days; a lease may be longer."""
 # A client that is stopped between two statements must not hold the row for longer than its lease.
 _HOLD = f"""
-    {_COMMIT}, set_config('idle_in_transaction_session_timeout', greatest(100,
-        ceil(1000 * extract(epoch FROM expires_at - clock_timestamp())))::bigint::text, true)
+    {_COMMIT}, set_config('idle_in_transaction_session_timeout', least({_LONGEST_MILLISECONDS},
+        greatest(100, ceil(1000 * extract(epoch FROM expires_at - clock_timestamp())))
+        )::bigint::text, true)
     {_IN_FORCE}
 """
 _LIMIT = "SELECT set_config('idle_in_transaction_session_timeout', %s, true)"
@@ -279,8 +282,9 @@ async def acquire(
 ) -> Lease:
     """Take a lease with a new epoch, unless somebody else writes, with or without a lease."""
     async with connection.transaction():
+        milliseconds = math.ceil(min(_LONGEST_MILLISECONDS, max(100, 1000 * seconds)))
         # Nor must a client that is stopped here keep others away for longer than its lease would.
-        await connection.execute(_LIMIT, [f"{max(100, math.ceil(1000 * seconds))}ms"])
+        await connection.execute(_LIMIT, [f"{milliseconds}ms"])
         await lock_session(connection, session_id, name, until_commit=True)
         found = await connection.execute(_ACQUIRE, [session_id, owner, seconds])
         row = await found.fetchone()

@@ -207,3 +207,18 @@ def test_a_stopped_owner_keeps_no_lock(dsn: str, step: str) -> None:
             await asyncio.wait([holding])
 
     assert asyncio.run(write()).owner == "w2"
+
+
+def test_lease_may_last_for_months(dsn: str) -> None:
+    """Longer than the longest time, 24 days, that the server's own limits can have."""
+
+    async def write() -> list[Message]:
+        sessions = PostgresSessions(dsn)
+        lease = await sessions.acquire("a", "w", 90 * 86_400)
+        async with sessions.open("a", lease=lease) as store:
+            await store.put("an output")
+            await store.append(Message("user", "hello"))
+        await sessions.release(lease)
+        return await sessions.open("a").load()
+
+    assert asyncio.run(write()) == [Message("user", "hello")]
