@@ -123,6 +123,7 @@ _STATES = {
     "42501": "a right is missing: ask its owner for CREATE SCHEMA agentic AUTHORIZATION your_role",
     "53100": "the server's disk is full: free some space",
     "54000": "it is larger than PostgreSQL allows, about 1 GB: shorten it",
+    "55P03": "another program holds the tables: let it finish, or raise lock_timeout",
     "57014": "it took longer than the server allows: raise its statement_timeout",
 }
 """Remedies by SQLSTATE: https://www.postgresql.org/docs/current/errcodes-appendix.html"""
@@ -139,6 +140,8 @@ _WORDS = {
     ),
 }
 """Remedies for connections that could not be made, for which libpq reports no SQLSTATE."""
+_CONNECTION_CLASSES = {"08", "28", "3D", "53", "57"}
+"""The classes of SQLSTATE for the same problems, if they come later or from a pooler."""
 
 
 def check_dsn(given: object) -> str:
@@ -236,7 +239,9 @@ def reading(name: str, dsn: str) -> Iterator[None]:
 
 
 def _find_remedy(problem: psycopg.Error, said: str) -> str:
-    if remedy := _STATES.get(problem.sqlstate or ""):
-        return remedy
+    state = problem.sqlstate or ""
+    # The words occur in other errors, too: many a setting of the server is a timeout.
+    if state in _STATES or (state and state[:2] not in _CONNECTION_CLASSES):
+        return _STATES.get(state, "the server refused")
     found = (remedy for words, remedy in _WORDS.items() if re.search(words, said))
     return next(found, "the server refused")

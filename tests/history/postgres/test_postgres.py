@@ -483,3 +483,19 @@ def test_times_at_the_extremes_are_listed(dsn: str, when: str) -> None:
 
     (info,) = asyncio.run(place.list())
     assert info.created_at.year in {1, 9999}
+
+
+def test_lock_timeout_is_no_lost_connection(dsn: str) -> None:
+    """What the administrator of the server has set, and not the address, is the reason."""
+    impatient = psycopg.conninfo.make_conninfo(dsn, options="-c lock_timeout=50")
+
+    async def write() -> None:
+        async with PostgresStore(dsn, "other") as store:
+            await store.append(HELLO)
+        with psycopg.connect(dsn) as other:
+            other.execute("LOCK TABLE agentic.sessions")
+            async with PostgresStore(impatient) as store:
+                with pytest.raises(HistoryNotWritten, match="another program holds the tables"):
+                    await store.append(HELLO)
+
+    asyncio.run(write())
