@@ -74,11 +74,7 @@ class Entry:
     """Whether a message with a key is no longer what was appended."""
 
     def check_repeated(self, message: Message, session: str) -> None:
-        """Raise if a key is used for a second message. After a redaction, nobody can tell.
-
-        Raises:
-            HistoryConflict: the entry holds another message.
-        """
+        """Raise HistoryConflict for a second message with a key, unless this one was redacted."""
         # What it says is compared, and the stored message stays: whoever appends it again may have
         # read the clock again meanwhile, or counted the tokens.
         if not self.redacted and not say_the_same(self.messages[0], message):

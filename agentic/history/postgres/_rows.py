@@ -192,11 +192,7 @@ class PostgresRows(SessionRows):
         created_at: datetime | None = None,
         fence: Fence | None = None,
     ) -> Self:
-        """Create a session without rows.
-
-        Raises:
-            psycopg.errors.UniqueViolation: somebody else has created it.
-        """
+        """Create a session without rows, or raise UniqueViolation if somebody else has."""
         add = """
             INSERT INTO agentic.sessions (id, title, created_at)
             VALUES (%s, %s, coalesce(%s, clock_timestamp())) RETURNING number

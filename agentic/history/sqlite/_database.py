@@ -176,19 +176,14 @@ def checkpoint(path: Path, last: Literal["FULL", "TRUNCATE"] = "FULL") -> None:
 
 
 def begin(connection: sqlite3.Connection, wait_seconds: float) -> None:
-    """Begin a write transaction, after waiting for the current writer.
-
-    Raises:
-        Busy: it would have to wait longer than `wait_seconds`.
-    """
-    deadline = 0.0
+    """Begin a write transaction, or raise Busy if another writer goes on for so many seconds."""
+    deadline = time.monotonic() + wait_seconds
     while True:
         try:
             connection.execute("BEGIN IMMEDIATE")  # a deferred one may fail to write later
         except sqlite3.OperationalError as problem:
             if _code(problem) != sqlite3.SQLITE_BUSY:
                 raise
-            deadline = deadline or time.monotonic() + wait_seconds
             if time.monotonic() >= deadline:
                 raise Busy(str(problem)) from problem
             time.sleep(_RETRY_SECONDS)
@@ -324,11 +319,7 @@ def _make(path: Path, *, fsync: bool) -> None:
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the version of the schema; 0 for an empty file.
-
-    Raises:
-        HistoryCorrupt: the database is not ours, or is newer.
-    """
+    """Return the version of the schema, 0 for an empty file; raise HistoryCorrupt if not ours."""
     ((application,),) = connection.execute("PRAGMA application_id")
     ((version,),) = connection.execute("PRAGMA user_version")
     # A file of zero bytes is an empty database of nobody's, and may become ours.
