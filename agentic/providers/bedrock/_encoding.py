@@ -96,7 +96,7 @@ def encode_request(
     system = [{"text": system_prompt}] if system_prompt.strip() else []
     for message in leading:
         system += _system_blocks(message)
-    sent = encode(rest)
+    sent = list(map(_with_blocks, encode(rest)))
     # https://github.com/pydantic/pydantic-ai/issues/4495
     if not sent or at(sent[0], "role") == "assistant":
         sent.insert(0, {"role": "user", "content": [{"text": _OPENING}]})
@@ -295,6 +295,13 @@ def _joined(parts: list[Any]) -> Any:
         merged = {**part, **merged}
     content = [block for part in parts for block in _content(part)]
     return {key: content if key == "content" else merged[key] for key in {**parts[0], **merged}}
+
+
+def _with_blocks(message: Any) -> Any:
+    # A string, which Converse does not take, is read from a caller's messages all the same.
+    if isinstance(content := at(message, "content"), str):
+        return {**message, "content": _text_blocks(content)}
+    return message
 
 
 def _content(part: Any) -> list[Any]:

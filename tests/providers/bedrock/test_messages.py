@@ -168,6 +168,16 @@ def test_junk_is_kept_and_never_raises() -> None:
         assert bedrock.encode(bedrock.decode(wire)) == wire
 
 
+def test_a_string_is_sent_as_a_block() -> None:
+    """Converse takes a list, and boto3 refuses anything else."""
+    messages = bedrock.decode([{"role": "user", "content": "Hi"}])
+
+    request = bedrock.encode_request(messages)
+
+    assert request == {"messages": [{"role": "user", "content": [{"text": "Hi"}]}]}
+    assert bedrock.validate(request) == []
+
+
 def test_the_conversation_finds_its_places() -> None:
     """Leading system messages and a summary go to `system`, a later one to the user."""
     messages = [
