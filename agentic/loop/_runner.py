@@ -237,25 +237,19 @@ class Runner:
         active[0].steered.append(message)
 
     async def _serve(self, run: "_run.Run") -> Result:
-        self._runs.append(run)
-        try:
-            return await self._serve_alone(run)
-        finally:
-            self._runs.remove(run)
-
-    async def _serve_alone(self, run: "_run.Run") -> Result:
         # That of the run: the Runner may be given another while it lasts.
         store = run.setup.store
-        if store is None:
-            return await run.serve()
-        # By store, not by Runner: two runs on one store would interleave their messages.
-        if id(store) in _busy_stores:
-            raise HistoryConflict(f"the {type(store).__name__} of this Runner")
-        _busy_stores.add(id(store))
+        if store is not None:
+            # By store, not by Runner: two runs on one store would interleave their messages.
+            if id(store) in _busy_stores:
+                raise HistoryConflict(f"the {type(store).__name__} of this Runner")
+            _busy_stores.add(id(store))
+        self._runs.append(run)
         try:
             return await run.serve()
         finally:
-            _busy_stores.remove(id(store))
+            self._runs.remove(run)
+            _busy_stores.discard(id(store))
 
     def _new_run(
         self,
