@@ -1,8 +1,9 @@
 """Wrappers that make each decision, each tool call and each summary one recorded step."""
 
+import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
@@ -13,10 +14,10 @@ from agentic._clock import Stopwatch, use_clock
 from agentic._lazy import asyncio
 from agentic._validate import seconds, whole
 from agentic.durable import _records
-from agentic.errors import ConfigError, HistoryError
+from agentic.errors import ConfigError
 from agentic.history import OutputStore
 from agentic.loop import Decider, Decision, Executor, Input
-from agentic.loop._calls import OUT_OF_TIME, too_long
+from agentic.loop._calls import OUT_OF_TIME, check_result, too_long
 from agentic.loop._conversation import read_decision, read_stream
 from agentic.messages import Message, ToolCall, ToolError, ToolResult
 from agentic.tools import Approval, Approver, RequireApproval, ToolDefinition
@@ -25,6 +26,7 @@ from agentic.usage import collect, report
 __all__ = ["Durable", "Steps"]
 
 _T = TypeVar("_T")
+_log = logging.getLogger(__name__)
 
 
 class Steps(Protocol):
@@ -75,16 +77,22 @@ class Durable:
             approval does not count, but that of a tool's own `RunningCall.pause` does.
 
     Raises:
-        ConfigError: a number is out of range.
+        ConfigError: a number is out of range, or `started` has no time zone.
     """
 
     steps: Steps
-    started: datetime
+    started: datetime = attrs.field()
     outputs: OutputStore | None = attrs.field(default=None, kw_only=True)
     inline_bytes: int = attrs.field(default=16_384, kw_only=True, validator=whole(0))
     tool_timeout_seconds: float | None = attrs.field(default=120.0, kw_only=True, validator=seconds)
     _now: datetime = attrs.field(init=False)
     _stopwatch: Stopwatch = attrs.field(factory=lambda: Stopwatch(recorded=0.0), init=False)
+
+    @started.validator
+    def _check_started(self, _: object, value: object) -> None:
+        if not isinstance(value, datetime) or value.tzinfo is None:
+            remedy = "pass the time at which the run was submitted, as in datetime.now(UTC)"
+            raise ConfigError("started", value, "a datetime with a time zone", remedy)
 
     @_now.default
     def _start(self) -> datetime:
@@ -333,14 +341,15 @@ class _Executor:
         result = await self._bounded(call)
         outputs = self.durable.outputs
         size = len(result.output.encode("utf-8", "surrogatepass"))
-        ref = None
-        if outputs is not None and size > self.durable.inline_bytes:
-            # The call was made, so its result is recorded in any case: a large record is better
-            # than a failure after which the model makes the call again.
-            with suppress(HistoryError):
-                # Stored before the record is: a replay must find what its record refers to.
-                ref = await outputs.put(result.output)
-        return _records.encode_result(result, ref)
+        if outputs is None or size <= self.durable.inline_bytes:
+            return _records.encode_result(result)
+        try:
+            # Stored before the record is: a replay must find what its record refers to.
+            return _records.encode_result(result, await outputs.put(result.output))
+        # The tool has run: if its result were an error, the model would call it again.
+        except Exception:  # noqa: BLE001  a store may raise anything
+            _log.exception("an output of %s was not kept; it is part of its record", call.name)
+            return _records.encode_result(result)
 
     def _claim(self, token: str) -> ToolError | None:
         """Allow one run for an intent of this attempt, and none for an earlier attempt's."""
@@ -359,7 +368,7 @@ class _Executor:
         is_last = left is not None and (allowed is None or left <= allowed)
         try:
             async with asyncio.timeout(left if is_last else allowed) as limit:
-                return await self.inner.execute(call)
+                return check_result(call, await self.inner.execute(call))
         # SystemExit, too: a tool that calls a script's main() must not end the worker.
         except (Exception, SystemExit) as error:  # noqa: BLE001  a tool is anybody's code
             if not (isinstance(error, TimeoutError) and limit.expired()):

@@ -22,6 +22,7 @@ __all__ = [
     "CallOutcome",
     "ToolBatch",
     "call_key",
+    "check_result",
     "make_unique",
     "refuse",
     "too_long",
@@ -296,7 +297,7 @@ class ToolBatch:
         )
         try:
             with events.run_call(running):
-                return _result(call, await executor.execute(call))
+                return check_result(call, await executor.execute(call))
         # SystemExit, too: a tool that calls a script's main() must not end the agent.
         except (Exception, SystemExit) as error:  # noqa: BLE001  a tool is anybody's code
             # The traceback is for the tool's author; the model reads what the error says.
@@ -318,7 +319,12 @@ def _unfit(call: ToolCall, offered: Collection[str]) -> ToolError | None:
     return found if isinstance(found, ToolError) else None
 
 
-def _result(call: ToolCall, given: object) -> ToolResult:
+def check_result(call: ToolCall, given: object) -> ToolResult:
+    """Return what an executor gave for a call, with the id of the call.
+
+    Raises:
+        TypeError: it is not a ToolResult.
+    """
     if isinstance(given, ToolResult):
         # An executor need not know the ids of calls: what counts is which call this answers.
         return attrs.evolve(given, call_id=call.id, name=call.name)

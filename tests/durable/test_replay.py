@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from agentic import events, usage
 from agentic.context.budget import Manager, Policy
 from agentic.durable import Durable, StepFailed, Steps
-from agentic.errors import HistoryUnavailable
+from agentic.errors import ConfigError, HistoryUnavailable
 from agentic.history import MemoryStore
 from agentic.loop import Decision, Input, Result, Runner
 from agentic.messages import Message, ToolCall, ToolResult, to_plain
-from agentic.testing import EventRecorder
+from agentic.testing import EventRecorder, ScriptedDecider, ScriptedExecutor
 from agentic.tokens import CharCounter
 from agentic.tools import ToolDefinition
 from agentic.usage import Usage
@@ -249,3 +249,45 @@ def test_wrong_answer_of_a_decider_is_named(engine: Callable[..., Any], given: A
 
     with pytest.raises(StepFailed, match=r"the decider's answer must be a loop\.Decision"):
         _run(engine().attempt(), Wrong())
+
+
+def _call_once(engine: Callable[..., Any], executor: Any, **options: Any) -> ToolResult:
+    durable = Durable(engine().attempt(), _STARTED, **options)
+    decider = ScriptedDecider(Decision(tool_calls=[ToolCall("c1", "read")]), "Done.")
+    runner = Runner(durable.decider(decider), durable.executor(executor), tool_timeout_seconds=None)
+    with durable.clock():
+        (result,) = runner.run_sync("Read it.").tool_results
+    return result
+
+
+def test_output_that_is_not_kept_is_recorded(engine: Callable[..., Any]) -> None:
+    """The tool has run: to say that it failed would make the model call it again."""
+
+    class Full(MemoryStore):
+        async def put(self, output: str, /) -> str:
+            raise OSError("no space left on device")
+
+    tools = ScriptedExecutor({"read": "x" * 100})
+
+    result = _call_once(engine, tools, outputs=Full(), inline_bytes=10)
+
+    assert (result.output, result.error) == ("x" * 100, None)
+
+
+def test_what_is_no_result_is_named(engine: Callable[..., Any]) -> None:
+    """As in a run that nothing records."""
+
+    class Wrong(Files):
+        async def execute(self, call: ToolCall, /) -> Any:
+            return "text"
+
+    result = _call_once(engine, Wrong())
+
+    assert result.text == "Error: TypeError: the executor gave a str instead of a ToolResult"
+
+
+@pytest.mark.parametrize("started", [datetime(2026, 11, 23), "2026-11-23", None])  # noqa: DTZ001
+def test_start_without_a_time_zone_is_refused(engine: Callable[..., Any], started: Any) -> None:
+    """It could not be compared with the time of a record."""
+    with pytest.raises(ConfigError, match="started must be a datetime with a time zone"):
+        Durable(engine().attempt(), started)
