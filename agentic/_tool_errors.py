@@ -79,7 +79,7 @@ def refused(name: str, reason: str) -> ToolError:
     return ToolError(bounded(message), "not_allowed")
 
 
-def not_asked(name: str, error: Exception) -> ToolError:
+def not_asked(name: str, error: BaseException) -> ToolError:
     """Return the error for a call that needed approval, where asking for it failed."""
     problem = f"{name} was not run, because asking for approval failed: {raised(error).message}"
     return ToolError(bounded(problem), "not_run")

@@ -24,7 +24,7 @@ class Clerk:
         """Give the next answer, or raise it."""
         self.asked.append((call.name, tool))
         answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
+        if isinstance(answer, BaseException):
             raise answer
         return answer  # type: ignore[no-any-return]
 
@@ -110,7 +110,11 @@ def test_needs_may_be_chosen(needs: Any) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "told"),
-    [(OSError("no terminal"), "OSError: no terminal"), (True, "gave a bool instead")],
+    [
+        (OSError("no terminal"), "OSError: no terminal"),
+        (SystemExit(2), "SystemExit: 2"),
+        (True, "gave a bool instead"),
+    ],
 )
 def test_failing_approver_allows_nothing(answer: object, told: str) -> None:
     """The model reads that asking failed."""
