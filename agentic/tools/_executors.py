@@ -274,8 +274,8 @@ class RequireApproval:
         try:
             with pause:
                 approval: object = await self.approver.approve(call, tool)
-        # If asking fails, the call must not run. SystemExit, too: whoever catches it later would tell
-        # the model that the tool has run.
+        # If asking fails, the call must not run. SystemExit, too: whoever caught it later would say
+        # that the tool has run.
         except (Exception, SystemExit) as error:
             _logger.exception("no approval of a call of %s, call %s", call.name, call.id)
             return _tool_errors.not_asked(call.name, error)
