@@ -7,8 +7,9 @@ Each room loads when it is first used. Four plain functions serve those who keep
 themselves, as `Message` or as dicts in the form of chat completions.
 """
 
-import importlib
 import typing
+
+from agentic import _lazy
 
 if typing.TYPE_CHECKING:
     from agentic.context.strategies import truncate_messages as truncate_messages
@@ -19,23 +20,17 @@ if typing.TYPE_CHECKING:
 # Empty: rooms are found by their path, and each function is listed in the room that has it.
 __all__: list[str] = []
 
-_ROOMS = ("budget", "compactors", "config", "strategies", "view")
-_FUNCTIONS = {
-    "count_message_tokens": "agentic.tokens",
-    "count_tokens": "agentic.tokens",
-    "estimate_tokens": "agentic.tokens",
-    "truncate_messages": "agentic.context.strategies",
-}
-
-
-def __getattr__(name: str) -> typing.Any:
-    if name in _ROOMS:
-        return importlib.import_module(f"{__name__}.{name}")
-    if name in _FUNCTIONS:
-        return getattr(importlib.import_module(_FUNCTIONS[name]), name)
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
-
-
-def __dir__() -> list[str]:
-    return [*_ROOMS, *_FUNCTIONS]
+__getattr__, __dir__ = _lazy.load_lazily(
+    __name__,
+    {
+        "budget": ".budget",
+        "compactors": ".compactors",
+        "config": ".config",
+        "strategies": ".strategies",
+        "view": ".view",
+        "count_message_tokens": "agentic.tokens",
+        "count_tokens": "agentic.tokens",
+        "estimate_tokens": "agentic.tokens",
+        "truncate_messages": "agentic.context.strategies",
+    },
+)

@@ -272,6 +272,7 @@ class ContextManager:
             custom_instructions=instructions,
         )
         try:
+            # Any awaitable will do: a hook may return a Future of its own.
             decided = self.config.on_pre_compact(context)
             decision = await decided if inspect.isawaitable(decided) else decided
         except Exception:  # noqa: BLE001  a hook may raise anything
@@ -357,6 +358,7 @@ class ContextManager:
             chunk_messages=options.summarize_chunk_size,
             counter=counter,
         )
+        # Without a fallback, a conversation over its target would stay so while the model is down.
         return first_of(model, digest)
 
 
@@ -385,6 +387,7 @@ class _Rewriting:
     """The part of a Manager that a View uses, implemented by a ContextManager."""
 
     manager: ContextManager
+    # A field, and not a property: `View.prepare_ahead` makes a copy with lower limits.
     policy: Policy = attrs.field()
     """Its window less its reserve is the size from which a compaction is due."""
     compactor: None = attrs.field(default=None, init=False)
@@ -415,12 +418,13 @@ class _Rewriting:
         counted = self.manager.count_tokens(messages) + overhead_tokens if size is None else size
         return CompactionReason.WINDOW if counted > self.policy.available_tokens else None
 
+    # No back-off: leaving messages out costs nothing, and a model that fails is not asked alone.
     def backoff(self, messages: list[Message]) -> Backoff | None:
-        """Return None: there is no back-off here."""
+        """Return None."""
         return None
 
     def hold_off(self, messages: list[Message], backoff: Backoff) -> None:
-        """Do nothing: there is no back-off here."""
+        """Do nothing."""
 
     async def compact_if_needed(
         self,
