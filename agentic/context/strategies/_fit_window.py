@@ -35,6 +35,7 @@ __all__ = ["FitContextWindow"]
 _log = logging.getLogger(__name__)
 _NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 """A fixed time, so that views of the same history are equal no matter when they are made."""
+# A note is small, and its messages are held weakly; a conversation has one for each of its cuts.
 _MOST_KNOWN = 1_024
 
 

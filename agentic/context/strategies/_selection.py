@@ -182,6 +182,7 @@ class Importance:
         for index, found in enumerate(rounds.rounds):
             if not found.sound_messages:  # it is in no view, and refers to nothing
                 continue
+            # By its last message: a round that reaches into the recent ones is kept as a whole.
             stays = (
                 index in always
                 or found.messages[0].role == "system"
@@ -242,7 +243,8 @@ def truncate_messages(
     rounds = KnownRounds().of([_skeleton(message) for message in messages])
     system = rounds.leading if preserve_system else []
     start = rounds.start_of_last(keep, after=len(system), stretch=False)
-    return list(rounds.view(list(messages), start, set(system)))
+    # A copy, because a new list is promised, and `view` may return the one that it was given.
+    return rounds.view(list(messages), start, set(system))
 
 
 def _skeleton(message: Message | Mapping[str, Any]) -> Message:
