@@ -80,13 +80,16 @@ def _compacted(branch: Branch, token_cache: TokenCache | None) -> Iterator[Remov
         return
     gone = sorted(set(range(found.cut)).difference(found.kept))
     count = token_cache.count_message if token_cache else lambda _: 0
-    summary = 0 if found.summary is None else count(found.summary)
+    where, summary = "the list itself", 0
+    # None under the strategies of a ContextConfig that only leave messages out.
+    if found.summary is not None:
+        where, summary = f"in the summary; the originals are in {where}", count(found.summary)
     yield Removal(
         part="compaction",
         reason=f"the {found.reason} trigger fired",
         positions=tuple(gone),
         tokens=sum(count(branch.read[at]) for at in gone) - summary,
-        where="in the summary; the originals are in the list itself",
+        where=where,
     )
 
 

@@ -1,5 +1,7 @@
 """`explain`: what the latest request leaves out or shortens, by which part, and where it is."""
 
+from typing import Any
+
 import attrs
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from agentic.context.budget import Policy
 from agentic.context.compactors import Digest
+from agentic.context.config import ContextConfig
 from agentic.context.strategies import (
     ClearToolOutputs,
     ContextStrategy,
@@ -61,6 +64,21 @@ def test_later_messages_are_not_missing(window: int) -> None:
 
     assert removals
     assert view.explain() == removals
+
+
+@pytest.mark.parametrize(
+    ("strategy", "where"),
+    [
+        ("truncation", "the list itself"),
+        ("summarization", "in the summary; the originals are in the list itself"),
+    ],
+)
+def test_summary_is_named_only_if_made(strategy: Any, where: str) -> None:
+    """A compaction may leave messages out without one."""
+    view = ContextConfig(1_000, 800, strategy).make_view()
+    view.prepare_sync([Message("user", "so it goes. " * 20)] * 30)
+
+    assert [each.where for each in view.explain() if each.part == "compaction"] == [where]
 
 
 def test_each_part_names_what_it_took() -> None:
