@@ -5,7 +5,7 @@ import attrs
 from agentic import usage
 from agentic._lazy import asyncio
 from agentic._protocols import CompactionReason, Compactor
-from agentic._validate import is_whole, must_be_async, must_count
+from agentic._validate import is_whole, must_be, must_be_async, must_count
 from agentic.context.budget._attempt import (
     Attempt,
     Compaction,
@@ -15,7 +15,7 @@ from agentic.context.budget._attempt import (
 )
 from agentic.context.budget._plan import Plan, plan
 from agentic.context.budget._policy import Policy, find_trigger
-from agentic.errors import CompactionRefused, ConfigError, HistoryChanged
+from agentic.errors import CompactionRefused, HistoryChanged
 from agentic.messages import Message, RecentConversations, check_messages, find_summary
 from agentic.tokens import Counter, TokenCache
 
@@ -59,7 +59,9 @@ class Manager:
 
     counter: Counter | None = attrs.field(default=None)
     compactor: Compactor | None = attrs.field(default=None)
-    policy: Policy = attrs.field(factory=lambda: Policy(0))
+    policy: Policy = attrs.field(
+        factory=lambda: Policy(0), validator=must_be(Policy, remedy="pass Policy(context_window)")
+    )
     _token_cache: TokenCache | None = attrs.field(init=False, repr=False)
     _failures: RecentConversations[_Failure] = attrs.field(
         factory=RecentConversations, init=False, repr=False
@@ -80,11 +82,6 @@ class Manager:
             must_be_async(
                 "compactor", given, "compact", "async compact(messages)", "pass compactors.Digest()"
             )
-
-    @policy.validator
-    def _check_policy(self, _: object, given: object) -> None:
-        if not isinstance(given, Policy):
-            raise ConfigError("policy", given, "a budget.Policy", "pass Policy(context_window)")
 
     def due(
         self, messages: list[Message], *, size: int | None = None, overhead_tokens: int = 0

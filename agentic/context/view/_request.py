@@ -381,17 +381,14 @@ class RequestBuilder:
 
 
 def _check_request(history: list[Message], view: list[Message]) -> None:
-    if not _has_user(view) and _has_user(history):
+    seen, given = (any(each.role == "user" for each in some) for some in (view, history))
+    if given and not seen:
         raise ConfigError(
             "the strategy's view",
             f"{len(view)} messages",
             "a view that contains the current request",
             "keep the latest user message",
         )
-
-
-def _has_user(messages: list[Message]) -> bool:
-    return any(message.role == "user" for message in messages)
 
 
 def _over_window(draft: Draft, policy: Policy) -> Note:
