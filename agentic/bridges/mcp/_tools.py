@@ -1,6 +1,6 @@
 """The tools of several servers as one executor, which connects, and connects again.
 
-Everything is bound to the event loop in which it is first used. In another loop, as in a second
+A connection is bound to the event loop in which it is opened. In another loop, as in a second
 `run_sync`, each server is connected anew.
 """
 
@@ -126,13 +126,21 @@ def _registry(tools: "Iterable[_McpTool]") -> Registry:
 
 
 @attrs.define(eq=False)
+class _LoopConnection:
+    """The connection of one event loop, if there is one."""
+
+    connection: McpConnection | None = attrs.field(default=None, init=False)
+    lock: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False)
+
+
+@attrs.define(eq=False)
 class _ServerLink:
-    """A server, and the connection to it if there is one."""
+    """A server, and the connections to it: one for each event loop, as in several threads."""
 
     server: McpServer
-    _connection: McpConnection | None = attrs.field(default=None, init=False)
-    _loop: asyncio.AbstractEventLoop | None = attrs.field(default=None, init=False)
-    _lock: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False)
+    _by_loop: dict[asyncio.AbstractEventLoop, _LoopConnection] = attrs.field(
+        factory=dict, init=False
+    )
     _listing: list[dict[str, Any]] | None = attrs.field(default=None, init=False)
     _tools: "tuple[_McpTool, ...]" = attrs.field(default=(), init=False)
 
@@ -142,35 +150,42 @@ class _ServerLink:
         Raises:
             McpServerUnavailable: the server cannot be reached.
         """
-        loop = asyncio.get_running_loop()
-        # What was opened in another loop ended with that loop.
-        if loop is not self._loop:
-            self._loop, self._lock, self._connection = loop, asyncio.Lock(), None
-        async with self._lock:
-            if self._connection is None or not self._connection.is_open:
-                if self._connection is not None:
-                    self._connection.end()
+        here = self._here
+        async with here.lock:
+            if here.connection is None or not here.connection.is_open:
+                if here.connection is not None:
+                    here.connection.end()
                     _log.info("connecting to the MCP server %r again", self.server.name)
-                self._connection = await McpConnection.open(self.server)
-            return self._connection
+                here.connection = await McpConnection.open(self.server)
+            return here.connection
 
     def end(self) -> None:
-        """Begin to close the connection, if there is one."""
-        if self._connection is not None and self._loop is asyncio.get_running_loop():
-            self._connection.end()
+        """Begin to close the connection of this loop, if there is one."""
+        if (connection := self._here.connection) is not None:
+            connection.end()
 
     async def close(self) -> None:
-        """Close the connection, if there is one."""
-        connection, self._connection = self._connection, None
-        if connection is not None and self._loop is asyncio.get_running_loop():
+        """Close the connection of this loop, if there is one."""
+        here = self._here
+        connection, here.connection = here.connection, None
+        if connection is not None:
             await connection.close()
+
+    @property
+    def _here(self) -> _LoopConnection:
+        loop = asyncio.get_running_loop()
+        if loop not in self._by_loop:
+            # What was opened in a loop ended with it. A copy: another thread may add its own.
+            for closed in [each for each in self._by_loop.copy() if each.is_closed()]:
+                self._by_loop.pop(closed, None)
+            self._by_loop[loop] = _LoopConnection()
+        return self._by_loop[loop]
 
     async def list_tools(self) -> "tuple[_McpTool, ...]":
         """Return the tools; the same objects as last time if the server lists the same."""
-        known, connection = self._listing, self._connection
-        same_loop = self._loop is asyncio.get_running_loop()
+        known, connection = self._listing, self._here.connection
         # A server that is down costs one call, and not every turn.
-        if known is not None and same_loop and connection is not None and not connection.is_open:
+        if known is not None and connection is not None and not connection.is_open:
             return self._tools
         try:
             listing = await (await self.connect()).list_tools()

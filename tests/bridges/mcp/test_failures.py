@@ -4,8 +4,10 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -259,6 +261,28 @@ def test_unexplained_failure_still_has_words(odd: Callable[..., McpServer], call
         assert refused.error.message.endswith("fourth is closed today")
 
     asyncio.run(run())
+
+
+def test_loops_side_by_side_keep_their_servers(served: Callable[..., Any], call: Any) -> None:
+    """As with `run_sync` in several threads: whoever calls next does not take the other's away."""
+    notes = served()
+    mcp_tools = McpTools(notes.server)
+    # In turn, so that each call follows one of the other loop.
+    turns = threading.Barrier(2, timeout=20)
+
+    async def talk(place: int) -> list[str]:
+        outputs = []
+        for turn in range(6):
+            if turn % 2 == place:
+                outputs.append((await call(mcp_tools, "add", a=turn, b=0)).output)
+            turns.wait()
+        return outputs
+
+    with ThreadPoolExecutor(2) as threads:
+        outputs = list(threads.map(lambda place: asyncio.run(talk(place)), (0, 1)))
+
+    assert outputs == [["0", "2", "4"], ["1", "3", "5"]]
+    assert len(notes.notes("processes")) == 2
 
 
 def test_another_event_loop_connects_anew(served: Callable[..., Any], call: Any) -> None:
