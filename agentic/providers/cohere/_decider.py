@@ -11,13 +11,12 @@ message-end, with the finish reason, the usage and perhaps an error.
 """
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from agentic.errors import IncompleteReply
 from agentic.limits import ModelLimits
 from agentic.loop import Decision, Input
 from agentic.messages import Message
@@ -52,81 +51,6 @@ STOP_WORDS = StopWords(
 """https://docs.cohere.com/reference/chat (2026-11)."""
 _PIECES = ("text", "thinking")
 """The texts of a part that arrive in pieces."""
-
-
-@attrs.frozen
-class Decider(ModelDecider):
-    """Calls one model with the official SDK's `chat` and `chat_stream`."""
-
-    _provider = NAME
-    client: "AsyncClientV2" = attrs.field(repr=False)
-    """It supplies the API key, the server address and timeouts."""
-    model: str
-    options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
-    """Additional arguments of the call, such as temperature, max_tokens and thinking. `tools` are
-    added after those of the request."""
-    _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
-
-    async def decide(self, request: Input, /) -> Decision:
-        """Request the whole reply as one response.
-
-        Raises:
-            ContextOverflow: the request does not fit the model's window.
-            RequestFailed: the provider refused the request for another reason, or did not answer.
-        """
-        chat: Any = self.client.chat
-        async with self._errors():
-            body = plain(await chat(**self._call(request)))
-            # An error has its text where a reply has an object.
-            if problem := text_at(body, "message"):
-                raise reported_error(body, NAME, self.model, None, problem)
-            if not isinstance(at(body, "message"), dict):
-                raise self._without("a message", body)
-        return self._decision(body, request)
-
-    async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
-        """Yield the reply's text as it arrives, then the complete Decision.
-
-        Raises:
-            ContextOverflow: the request does not fit the model's window.
-            IncompleteReply: the stream ended in the middle of the reply.
-            RequestFailed: the provider refused the request for another reason, or did not answer.
-        """
-        chat_stream: Any = self.client.chat_stream
-        streamed = StreamedResponse(self.model)
-        async with (
-            self._errors(lambda: streamed.text),
-            # The SDK's generator closes its connection only when it is closed itself.
-            aclosing(chat_stream(**self._call(request))) as events,
-        ):
-            async for event in events:
-                if piece := streamed.feed(event):
-                    yield piece
-        # After the block, so that the connection is closed before the reply's tools run.
-        yield self._decision(streamed.response(), request)
-
-    async def list_models(self) -> list[str]:
-        """Return the names of the models that the provider offers.
-
-        Raises:
-            Exception: what the SDK raises.
-        """
-        # The largest page: by default it has 20 models.
-        answer: Any = await self.client.models.list(page_size=1000, endpoint="chat")
-        return [str(model.name) for model in answer.models]
-
-    def _call(self, request: Input) -> dict[str, Any]:
-        said = encode_request(
-            request.history, system_prompt=request.system_prompt, tools=request.tools
-        )
-        tools = [*said.pop("tools", ()), *(self.options.get("tools") or ())]
-        options = {key: value for key, value in self.options.items() if key != "tools"}
-        # The options go first: they do not replace the conversation.
-        return {"model": self.model, **options, **said, **({"tools": tools} if tools else {})}
-
-    def _decision(self, body: Any, request: Input) -> Decision:
-        decision = TOOL_NAMES.restore(decode_response(body), request.tools)
-        return attrs.evolve(decision, request_model=self.model)
 
 
 def decode_response(response: Any, /) -> Decision:
@@ -219,13 +143,7 @@ class StreamedResponse(ModelStream):
     _citations: list[Any] = attrs.field(factory=list, init=False)
     _end: Any = attrs.field(default=None, init=False)
 
-    def feed(self, event: Any, /) -> str:
-        """Add the next event, and return the text in it.
-
-        Raises:
-            ContextOverflow: the request does not fit the model's window.
-            RequestFailed: the event reports another error.
-        """
+    def _process(self, event: Any) -> str:
         data = plain(event)
         kind, message = text_at(data, "type"), at(data, "delta", "message")
         if kind == "message-end":
@@ -235,7 +153,7 @@ class StreamedResponse(ModelStream):
         elif kind == "message-start":
             self._id = text_at(data, "id")
         elif kind == "tool-plan-delta":
-            return self._said.add(self._plan.add(text_at(message, "tool_plan")))
+            return self._plan.add(text_at(message, "tool_plan"))
         elif kind in {"content-start", "content-delta"}:
             return self._content_piece(_key(data), at(message, "content"))
         # The start of a call already has its name, and may have the first of its arguments.
@@ -245,14 +163,9 @@ class StreamedResponse(ModelStream):
             self._citations.append(at(message, "citations"))
         return ""
 
-    def response(self) -> dict[str, Any]:
-        """Return the response as it would have arrived without streaming.
-
-        Raises:
-            IncompleteReply: the stream ended before its last event.
-        """
+    def _built(self) -> dict[str, Any] | None:
         if self._end is None:
-            raise IncompleteReply(self.text)
+            return None
         fields = {
             "tool_plan": str(self._plan),
             "tool_calls": [_whole_call(call) for call in self._calls.values()],
@@ -275,7 +188,7 @@ class StreamedResponse(ModelStream):
         has_text = any(each.texts["text"] for each in self._content.values())
         part.texts["text"].add(text)
         is_first = text and self._plan and not has_text
-        return self._said.add(PLAN_END + text if is_first else text)
+        return PLAN_END + text if is_first else text
 
     def _call_piece(self, key: Any, call: Any) -> None:
         pieces = self._calls.setdefault(key, _Pieces({}))
@@ -286,6 +199,57 @@ class StreamedResponse(ModelStream):
             # Set, not added: only the arguments come in pieces.
             pieces.texts["name"] = GrowingText(name)
         pieces.texts["arguments"].add(text_at(call, "function", "arguments"))
+
+
+@attrs.frozen
+class Decider(ModelDecider):
+    """Calls one model with the official SDK's `chat` and `chat_stream`."""
+
+    _provider = NAME
+    _tool_names = TOOL_NAMES
+    _decode = staticmethod(decode_response)
+    _stream_type = StreamedResponse
+    client: "AsyncClientV2" = attrs.field(repr=False)
+    """It supplies the API key, the server address and timeouts."""
+    model: str
+    options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
+    """Additional arguments of the call, such as temperature, max_tokens and thinking. `tools` are
+    added after those of the request."""
+    _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
+
+    async def _whole(self, request: Input) -> Any:
+        chat: Any = self.client.chat
+        body = plain(await chat(**self._call(request)))
+        # An error has its text where a reply has an object.
+        if problem := text_at(body, "message"):
+            raise reported_error(body, NAME, self.model, None, problem)
+        if not isinstance(at(body, "message"), dict):
+            raise self._without("a message", body)
+        return body
+
+    async def _open(self, request: Input) -> Any:
+        chat_stream: Any = self.client.chat_stream
+        # The SDK's generator closes its connection only when it is closed itself.
+        return aclosing(chat_stream(**self._call(request)))
+
+    async def list_models(self) -> list[str]:
+        """Return the names of the models that the provider offers.
+
+        Raises:
+            Exception: what the SDK raises.
+        """
+        # The largest page: by default it has 20 models.
+        answer: Any = await self.client.models.list(page_size=1000, endpoint="chat")
+        return [str(model.name) for model in answer.models]
+
+    def _call(self, request: Input) -> dict[str, Any]:
+        said = encode_request(
+            request.history, system_prompt=request.system_prompt, tools=request.tools
+        )
+        tools = [*said.pop("tools", ()), *(self.options.get("tools") or ())]
+        options = {key: value for key, value in self.options.items() if key != "tools"}
+        # The options go first: they do not replace the conversation.
+        return {"model": self.model, **options, **said, **({"tools": tools} if tools else {})}
 
 
 def _key(data: Any) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -36,6 +37,7 @@ class Decider(ModelDecider):
     """
 
     _provider = NAME
+    _stream_type = StreamedResponse
     client: "httpx.AsyncClient" = attrs.field(repr=False)
     """An `httpx.AsyncClient` whose `base_url` is the server's. It supplies headers and timeouts: a
     server may take minutes to load a model."""
@@ -59,40 +61,20 @@ class Decider(ModelDecider):
         window = at(self.options, "options", "num_ctx")
         return ModelLimits(window, 0) if isinstance(window, int) and window > 0 else _UNKNOWN
 
-    async def decide(self, request: Input, /) -> Decision:
-        """Request the whole reply as one response.
+    async def _whole(self, request: Input) -> Any:
+        answer = await self.client.post(_PATH, json=self._body(request, stream=False))
+        return self._checked(answer.status_code, answer.content)
 
-        Raises:
-            ContextOverflow: the request does not fit the model's window. If the server truncated it
-                silently, this is detected from the usage where possible.
-            RequestFailed: the server refused the request for another reason, or did not answer.
-        """
-        async with self._errors():
-            answer = await self.client.post(_PATH, json=self._body(request, stream=False))
-            body = self._checked(answer.status_code, answer.content)
-        return self._decision(body, request)
+    async def _open(self, request: Input) -> AbstractAsyncContextManager[AsyncIterator[Any]]:
+        return self._opened(self._body(request, stream=True))
 
-    async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
-        """Yield the reply's text as it arrives, then the complete Decision.
-
-        Raises:
-            ContextOverflow: the request does not fit the model's window.
-            IncompleteReply: the stream ended in the middle of the reply.
-            RequestFailed: the server refused the request for another reason, or did not answer.
-        """
-        streamed = StreamedResponse(self.model)
-        body = self._body(request, stream=True)
-        async with (
-            self._errors(lambda: streamed.text),
-            self.client.stream("POST", _PATH, json=body) as answer,
-        ):
+    @asynccontextmanager
+    async def _opened(self, body: dict[str, Any]) -> AsyncIterator[AsyncIterator[bytes]]:
+        async with self.client.stream("POST", _PATH, json=body) as answer:
             if answer.status_code != _OK:
                 # httpx does not read the body of a streamed response by itself.
                 self._checked(answer.status_code, await answer.aread())
-            async for line in _lines(answer.aiter_bytes()):
-                if piece := streamed.feed(line):
-                    yield piece
-        yield self._decision(streamed.response(), request)
+            yield _lines(answer.aiter_bytes())
 
     async def list_models(self) -> list[str]:
         """Return the names of the models that the server has.

@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 
-from agentic.errors import IncompleteReply, ProviderError
+from agentic.errors import ProviderError
 from agentic.loop import Decision
 from agentic.providers._model import ModelStream, reported_error
 from agentic.providers.kit import at, items_at, plain, text_at
@@ -128,13 +128,8 @@ class StreamedResponse(ModelStream):
     _logprobs: list[Any] = attrs.field(factory=list, init=False)
     _last: dict[str, Any] | None = attrs.field(default=None, init=False)
 
-    def feed(self, event: Any, /) -> str:
-        """Process the next line, as JSON data or as its text; return the piece of text in it.
-
-        Raises:
-            ContextOverflow: the request does not fit the model's window.
-            RequestFailed: the server reports another error.
-        """
+    def _process(self, event: Any) -> str:
+        """Process a line, as JSON data or as its text; return the text it adds."""
         data = plain(_parsed(event))
         failure = failure_in(data, model=self.model or text_at(data, "model"))
         if failure is not None:
@@ -148,7 +143,7 @@ class StreamedResponse(ModelStream):
         # The pieces before it say `false`, and only the last one has the counts and the word.
         if data.get("done") is True:
             self._last = data
-        return self._said.add(text_at(message, "content"))
+        return text_at(message, "content")
 
     def _take(self, name: str, value: Any) -> None:
         if name in _PIECES:
@@ -159,14 +154,9 @@ class StreamedResponse(ModelStream):
         else:
             self._message[name] = value
 
-    def response(self) -> dict[str, Any]:
-        """Return the response in the form of one that was not streamed.
-
-        Raises:
-            IncompleteReply: the stream ended before the reply was complete.
-        """
+    def _built(self) -> dict[str, Any] | None:
         if self._last is None:
-            raise IncompleteReply(self.text)
+            return None
         message = {**self._message, **join_pieces(self._texts), **self._lists}
         more = {"logprobs": self._logprobs} if self._logprobs else {}
         return {**self._last, "message": message, **more}

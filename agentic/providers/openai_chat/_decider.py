@@ -1,6 +1,6 @@
 """A decider that calls a model through the Chat Completions API, of OpenAI or another server."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -32,6 +32,9 @@ class Decider(ModelDecider):
     """Calls one model with the official SDK's `chat.completions.create`."""
 
     _provider = NAME
+    _tool_names = TOOL_NAMES
+    _decode = staticmethod(decode_response)
+    _stream_type = StreamedResponse
     client: "AsyncOpenAI" = attrs.field(repr=False)
     """`AsyncOpenAI`, `AsyncAzureOpenAI` or a subclass. It supplies the API key, the server address,
     timeouts and retries."""
@@ -46,42 +49,19 @@ class Decider(ModelDecider):
     )
     """Deciders that serve the same conversations may share one."""
 
-    async def decide(self, request: Input, /) -> Decision:
-        """Request the whole reply as one response.
-
-        Raises:
-            ContextOverflow: the request does not fit the model's window. If the server truncated it
-                silently, this is detected from the usage where possible.
-            RequestFailed: the provider refused the request for another reason, or did not answer.
-        """
+    async def _whole(self, request: Input) -> Any:
         create: Any = self.client.chat.completions.create
-        async with self._errors():
-            body = plain(await create(**self._call(request)))
-            if not items_at(body, "choices"):
-                raise failure_in(body, self.model) or self._without("choices", body)
-        return self._decision(body, request)
+        body = plain(await create(**self._call(request)))
+        if not items_at(body, "choices"):
+            raise failure_in(body, self.model) or self._without("choices", body)
+        return body
 
-    async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
-        """Yield the reply's text as it arrives, then the complete Decision.
-
-        Raises:
-            ContextOverflow: the request does not fit the model's window.
-            IncompleteReply: the stream ended in the middle of the reply.
-            RequestFailed: the provider refused the request for another reason, or did not answer.
-        """
+    async def _open(self, request: Input) -> Any:
         create: Any = self.client.chat.completions.create
         # Without this option, OpenAI reports no usage in a stream.
         usage = self.options.get("stream_options", {"include_usage": True})
         options = {"stream": True, **({} if usage is None else {"stream_options": usage})}
-        streamed = StreamedResponse(self.model)
-        async with (
-            self._errors(lambda: streamed.text),
-            await create(**self._call(request), **options) as events,
-        ):
-            async for event in events:
-                if piece := streamed.feed(event):
-                    yield piece
-        yield self._decision(streamed.response(), request)
+        return await create(**self._call(request), **options)
 
     async def list_models(self) -> list[str]:
         """Return the names of the models that the server offers.
@@ -102,8 +82,7 @@ class Decider(ModelDecider):
         return {"model": self.model, **options, **said, **({"tools": tools} if tools else {})}
 
     def _decision(self, body: Any, request: Input) -> Decision:
-        decision = TOOL_NAMES.restore(decode_response(body), request.tools)
-        decision = attrs.evolve(decision, request_model=self.model)
+        decision = super()._decision(body, request)
         # Servers of this API may cut a prompt and say nothing; other providers report an error.
         self._check_for_silent_overflow(decision, request)
         if decision.stop_reason is StopReason.TOOL and self._was_cut_off(decision):

@@ -9,7 +9,6 @@ from typing import Any
 
 import attrs
 
-from agentic.errors import IncompleteReply
 from agentic.providers._model import ModelStream
 from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.kit._json import GrowingText, join_pieces
@@ -243,13 +242,7 @@ class StreamedResponse(ModelStream):
     _choices: "dict[int, _Choice]" = attrs.field(init=False, factory=dict)
     _ended: bool = attrs.field(init=False, default=False)
 
-    def feed(self, event: Any) -> str:
-        """Process the next event; return the text it adds to the reply, empty for most events.
-
-        Raises:
-            ContextOverflow: the event says that the request does not fit the model's window.
-            RequestFailed: the event reports any other error.
-        """
+    def _process(self, event: Any) -> str:
         chunk = plain(event)
         failure = failure_in(chunk, self.model or text_at(self._body, "model"))
         if failure is not None:
@@ -258,17 +251,12 @@ class StreamedResponse(ModelStream):
         if not isinstance(chunk, dict):
             return ""
         self._keep(chunk)
-        return self._said.add("".join(map(self._take, items_at(chunk, "choices"))))
+        return "".join(map(self._take, items_at(chunk, "choices")))
 
-    def response(self) -> dict[str, Any]:
-        """Return the response in the shape of a non-streamed one.
-
-        Raises:
-            IncompleteReply: the stream ended before the reply was complete.
-        """
+    def _built(self) -> dict[str, Any] | None:
         finished = [choice.fields.get("finish_reason") for choice in self._choices.values()]
         if not self._ended and not (finished and all(finished)):
-            raise IncompleteReply(self.text)
+            return None
         choices = [self._choices[index].whole(index) for index in sorted(self._choices)]
         body = {**self._body, "choices": choices}
         # So that `decode_response` and whoever logs it see one kind of response.
