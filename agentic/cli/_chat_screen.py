@@ -93,14 +93,11 @@ class Screen:
 
     @out.default
     def _make_out(self) -> Console:
-        # A reply may contain [brackets] and :words: that are not meant for rich.
-        return Console(file=self.stdout, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        return _console(self.stdout)
 
     @aside.default
     def _make_aside(self) -> Console:
-        if self.is_terminal:
-            return self.out
-        return Console(file=sys.stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        return self.out if self.is_terminal else _console(sys.stderr)
 
     def make_live(self) -> None:
         """Render Markdown from now on, and show what is being waited for."""
@@ -253,3 +250,8 @@ class Screen:
     def _write(self, text: str) -> None:
         self.stdout.write(text)
         self.stdout.flush()
+
+
+def _console(file: TextIO) -> Console:
+    # A reply may contain [brackets] and :words: that are not meant for rich.
+    return Console(file=file, highlight=False, markup=False, emoji=False, soft_wrap=True)

@@ -18,6 +18,13 @@ __all__ = [
 ]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+host_option = click.option(
+    "--host",
+    # Neither server has accounts: whoever reaches the address may use it.
+    default="127.0.0.1",
+    show_default=True,
+    help="The address to listen on. Any other than loopback serves the network.",
+)
 _MOST_DIGITS = 18
 """Below 2**63, above which SQLite and PostgreSQL refuse the position of an event."""
 
@@ -79,17 +86,6 @@ def _read_tokens(text: str) -> int | None:
         return round(float(digits[:-1] if factor > 1 else digits) * factor)
     except (ValueError, OverflowError):
         return None
-
-
-def host_option(command: _F) -> _F:
-    """Add `--host`, which is loopback by default."""
-    return click.option(
-        "--host",
-        # Neither server has accounts: whoever reaches the address may use it.
-        default="127.0.0.1",
-        show_default=True,
-        help="The address to listen on. Any other than loopback serves the network.",
-    )(command)
 
 
 def port_option(default: int) -> Callable[[_F], _F]:

@@ -122,14 +122,15 @@ def _in_processes(jobs: Sequence[tuple[str, ReplaySettings]]) -> list[_Replays |
     workers = min(_cores(), len(jobs))
     with (
         _progress(len(jobs)) as passed,
-        ProcessPoolExecutor(workers, get_context("spawn"), _ignore_interrupt) as pool,
+        ProcessPoolExecutor(workers, get_context("spawn"), _end_at_interrupt) as pool,
     ):
         try:
-            pending = {
-                pool.submit(_replay_file, path, settings): at
-                for at, (path, settings) in enumerate(jobs)
-                if path != "-"
-            }
+            with _interrupts_held():
+                pending = {
+                    pool.submit(_replay_file, path, settings): at
+                    for at, (path, settings) in enumerate(jobs)
+                    if path != "-"
+                }
             for at, (path, settings) in enumerate(jobs):
                 if path == "-":
                     outcomes[at] = _replay_file(path, settings)
@@ -148,10 +149,25 @@ def _in_processes(jobs: Sequence[tuple[str, ReplaySettings]]) -> list[_Replays |
     return [outcomes[at] for at in range(len(jobs))]
 
 
-def _ignore_interrupt() -> None:
-    # A terminal sends Ctrl-C to all processes, and each of these would print a traceback. The one
-    # that started them ends them.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _end_at_interrupt() -> None:
+    # A terminal sends Ctrl-C to all processes: each of these would print a traceback, and one that
+    # ignored it would hold up the end until its file is replayed.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if sys.platform != "win32":
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    if sys.platform == "win32":
+        yield
+        return
+    # Processes inherit the mask, and import modules for a second before `_end_at_interrupt` runs.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _replay_file(path: str, settings: ReplaySettings) -> _Replays | str:

@@ -399,6 +399,27 @@ def test_many_files_use_all_cores(home: Path, talk: Talk, tmp_path: Path) -> Non
 
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="children are listed in /proc")
+def test_ctrl_c_ends_starting_workers_silently(talk: Talk, tmp_path: Path) -> None:
+    """A terminal sends it to all processes, of which some still import modules."""
+    lines = "".join(f"{json.dumps(to_plain(each))}\n" for each in talk(40, words=4_000))
+    for number in range(8):
+        (tmp_path / f"{number}.jsonl").write_text(lines)
+    command = [sys.executable, "-m", "agentic", "replay", str(tmp_path), "-w", "16k"]
+
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as running:
+        children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
+        while running.poll() is None and len(children.read_text().split()) < 3:  # one is a tracker
+            time.sleep(0.05)
+        os.killpg(running.pid, signal.SIGINT)
+        _, told = running.communicate(timeout=60)
+
+    assert (running.returncode, told) == (130, "")
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="children are listed in /proc")
 def test_a_killed_worker_is_one_sentence(talk: Talk, tmp_path: Path) -> None:
     """As a system does that has no memory left."""
     lines = "".join(f"{json.dumps(to_plain(each))}\n" for each in talk(40, words=4_000))
