@@ -31,7 +31,6 @@ __all__ = [
     "ContextConfig",
     "ContextManager",
     "ImportanceStrategy",
-    "PreCompactHook",
     "SummarizationStrategy",
     "TruncationStrategy",
 ]

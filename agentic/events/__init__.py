@@ -20,8 +20,20 @@ from agentic.events._signals import AgentStart as AgentStart
 from agentic.events._signals import ContextChanged as ContextChanged
 from agentic.events._signals import ContextCompactionEnd as ContextCompactionEnd
 from agentic.events._signals import ContextCompactionStart as ContextCompactionStart
+from agentic.events._signals import Event as Event
+from agentic.events._signals import MessageEnd as MessageEnd
+from agentic.events._signals import MessageStart as MessageStart
+from agentic.events._signals import MessageUpdate as MessageUpdate
+from agentic.events._signals import ModelRequestEnd as ModelRequestEnd
+from agentic.events._signals import ModelRequestStart as ModelRequestStart
+from agentic.events._signals import RunningCall as RunningCall
+from agentic.events._signals import ToolExecutionEnd as ToolExecutionEnd
+from agentic.events._signals import ToolExecutionProgress as ToolExecutionProgress
+from agentic.events._signals import ToolExecutionStart as ToolExecutionStart
+from agentic.events._signals import ToolOutputTruncated as ToolOutputTruncated
+from agentic.events._signals import TurnEnd as TurnEnd
+from agentic.events._signals import TurnStart as TurnStart
 from agentic.events._signals import (
-    Event,
     agent_end,
     agent_start,
     context_changed,
@@ -41,24 +53,11 @@ from agentic.events._signals import (
     turn_end,
     turn_start,
 )
-from agentic.events._signals import MessageEnd as MessageEnd
-from agentic.events._signals import MessageStart as MessageStart
-from agentic.events._signals import MessageUpdate as MessageUpdate
-from agentic.events._signals import ModelRequestEnd as ModelRequestEnd
-from agentic.events._signals import ModelRequestStart as ModelRequestStart
-from agentic.events._signals import RunningCall as RunningCall
-from agentic.events._signals import ToolExecutionEnd as ToolExecutionEnd
-from agentic.events._signals import ToolExecutionProgress as ToolExecutionProgress
-from agentic.events._signals import ToolExecutionStart as ToolExecutionStart
-from agentic.events._signals import ToolOutputTruncated as ToolOutputTruncated
-from agentic.events._signals import TurnEnd as TurnEnd
-from agentic.events._signals import TurnStart as TurnStart
 from agentic.events._signals import run_call as run_call
 from agentic.events._signals import send as send
 from agentic.events._signals import send_sync as send_sync
 
 __all__ = [
-    "Event",
     "agent_end",
     "agent_start",
     "context_changed",

@@ -20,7 +20,7 @@ from agentic.history._protocols import SessionInfo as SessionInfo
 from agentic.history._replace import Diff as Diff
 from agentic.history._replace import begins_with as begins_with
 from agentic.history._replace import counts_replaced as counts_replaced
-from agentic.history._replace import replace_known
+from agentic.history._replace import replace_known as replace_known
 
 if typing.TYPE_CHECKING:
     from agentic.history._folder import JsonlSessions
@@ -36,7 +36,6 @@ __all__ = [
     "Rewriter",
     "Sessions",
     "Store",
-    "replace_known",
 ]
 
 __getattr__, __dir__ = _lazy.load_lazily(

@@ -11,8 +11,9 @@ from agentic.messages._landmarks import find_task as find_task
 from agentic.messages._landmarks import keep_known as keep_known
 from agentic.messages._landmarks import prefix_length as prefix_length
 from agentic.messages._landmarks import read_summary as read_summary
-from agentic.messages._message import ContextSummary, Message, SummaryText
+from agentic.messages._message import ContextSummary, Message
 from agentic.messages._message import Role as Role
+from agentic.messages._message import SummaryText as SummaryText
 from agentic.messages._message import check_messages as check_messages
 from agentic.messages._parts import Media, ProviderPayload, ToolCall, ToolError, ToolResult
 from agentic.messages._plain import from_plain, to_plain
@@ -26,7 +27,6 @@ __all__ = [
     "Message",
     "ProviderPayload",
     "Round",
-    "SummaryText",
     "ToolCall",
     "ToolError",
     "ToolResult",

@@ -11,7 +11,7 @@ import typing
 
 from agentic import _lazy
 from agentic.testing._adapter import check_adapter
-from agentic.testing._adapter_protocol import Adapter
+from agentic.testing._adapter_protocol import Adapter as Adapter
 from agentic.testing._adapter_protocol import Streamed as Streamed
 from agentic.testing._fakes import EventRecorder, ScriptedDecider, ScriptedExecutor
 from agentic.testing._fakes import StreamingScriptedDecider as StreamingScriptedDecider
@@ -23,7 +23,6 @@ if typing.TYPE_CHECKING:
     from agentic.testing._conversations import conversations
 
 __all__ = [
-    "Adapter",
     "EventRecorder",
     "ScriptedDecider",
     "ScriptedExecutor",

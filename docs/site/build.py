@@ -98,7 +98,7 @@ def handed_on(title: str) -> list[str]:
     """Return the names that a room's `__init__` imports as themselves but does not list.
 
     >>> handed_on("context.view")
-    ['as_chain', 'Check', 'Note', 'Removal', 'begins_with']
+    ['as_chain', 'Removal', 'begins_with', 'Check', 'Note']
     """
     source = ROOT.joinpath("agentic", *title.split("."), "__init__.py")
     tree = ast.parse(source.read_text(encoding="utf-8") if source.exists() else "")

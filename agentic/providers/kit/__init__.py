@@ -19,12 +19,12 @@ from agentic.providers.kit._json import (
     arguments_as_object,
     arguments_as_text,
     at,
-    items_at,
     plain,
     replace_surrogates,
-    text_at,
 )
+from agentic.providers.kit._json import items_at as items_at
 from agentic.providers.kit._json import parse_object as parse_object
+from agentic.providers.kit._json import text_at as text_at
 from agentic.providers.kit._media import media_note as media_note
 from agentic.providers.kit._media import results_with_content as results_with_content
 from agentic.providers.kit._media import text_with_media as text_with_media
@@ -37,11 +37,9 @@ __all__ = [
     "arguments_as_object",
     "arguments_as_text",
     "at",
-    "items_at",
     "merge_consecutive",
     "native_payload",
     "number_ids",
     "plain",
     "replace_surrogates",
-    "text_at",
 ]
