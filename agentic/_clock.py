@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 
 import attrs
 
-__all__ = ["Stopwatch", "is_replayable", "now", "stopwatch", "use_clock"]
-
 
 @attrs.define
 class Stopwatch:

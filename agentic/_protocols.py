@@ -16,18 +16,6 @@ from agentic.errors import ConfigError
 from agentic.messages import Message, ProviderPayload, ToolCall, ToolResult
 from agentic.usage import StopReason, Usage
 
-__all__ = [
-    "CompactionReason",
-    "Compactor",
-    "Decision",
-    "Executor",
-    "GuidedCompactor",
-    "Input",
-    "Rewriter",
-    "Store",
-    "for_conversation",
-]
-
 
 @attrs.frozen(kw_only=True)
 class Input:

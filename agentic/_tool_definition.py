@@ -11,8 +11,6 @@ from agentic._lazy import hashlib
 from agentic._validate import all_are, must_be
 from agentic.errors import ConfigError
 
-__all__ = ["DIRECT", "ToolDefinition"]
-
 DIRECT = "direct"
 """The model itself, in its reply: the name that Anthropic and OpenAI both use for this caller.
 

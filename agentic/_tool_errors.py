@@ -12,21 +12,6 @@ from typing import Any
 from agentic._validate import nearest
 from agentic.messages import ToolCall, ToolError
 
-__all__ = [
-    "InvalidArguments",
-    "bad_arguments",
-    "bounded",
-    "not_allowed",
-    "not_asked",
-    "not_found",
-    "parse_arguments",
-    "raised",
-    "refused",
-    "schema_changed",
-    "suggest",
-    "unreadable_result",
-]
-
 _MAX_CHARS = 2_000
 
 

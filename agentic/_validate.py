@@ -11,25 +11,6 @@ from agentic.errors import ConfigError
 if TYPE_CHECKING:
     import attrs
 
-__all__ = [
-    "all_are",
-    "amount",
-    "is_number",
-    "is_whole",
-    "must_be",
-    "must_be_async",
-    "must_be_strategy",
-    "must_count",
-    "must_execute",
-    "must_have",
-    "nearest",
-    "score",
-    "seconds",
-    "share",
-    "suggest",
-    "whole",
-]
-
 _T = TypeVar("_T")
 _Validator: TypeAlias = "Callable[[Any, attrs.Attribute[Any], Any], None]"
 # The repr of a TypeVar, which may stand for anything, begins with `~`.

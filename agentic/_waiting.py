@@ -12,8 +12,6 @@ from agentic._lazy import asyncio, futures
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Lock
 
-__all__ = ["LoopLock", "Worker", "finish", "in_thread", "threaded"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any
 
-__all__ = ["are_same", "find_continued", "find_nearest"]
-
 
 def are_same(some: Sequence[Any], others: Sequence[Any]) -> bool:
     """Return whether two lists hold the very same objects.

@@ -3,8 +3,6 @@
 import re
 from importlib import metadata
 
-__all__ = ["require"]
-
 
 def require(bridge: str, package: str, extra: str, oldest: str) -> None:
     """Raise unless a package is installed in this version or a newer one.

@@ -16,8 +16,6 @@ from agentic.errors import ConfigError
 from agentic.tokens import Counter, EstimateCounter
 from agentic.tools import ToolDefinition
 
-__all__ = ["ViewParts", "log_notes", "tools_as_one"]
-
 _DIGEST_TOKENS = 2_000
 # The size of a digest, as a share of the available tokens. A View shows a summary of up to 30 %
 # whole, of which the heading and the mark take 46 to 53 tokens.

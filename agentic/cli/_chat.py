@@ -23,8 +23,6 @@ from agentic.cli._place import SessionPlace, find_agent
 from agentic.cli._stdio import captured_stdio
 from agentic.messages import Message, split_rounds
 
-__all__ = ["chat_command"]
-
 _PATIENCE_SECONDS = 5
 """How long stopped work may take to end."""
 _REMEMBERED = 100

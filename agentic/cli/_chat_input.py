@@ -24,8 +24,6 @@ try:
 except ImportError:  # an interpreter without readline reads plain lines
     readline = None  # type: ignore[assignment]
 
-__all__ = ["ChatApprover", "PlainPrompt", "Prompt", "read_pipe"]
-
 _HINT = "(Ctrl-C again leaves)\n"
 _ANSWER = re.compile(
     r"(?P<once>o|once|y|yes)|(?P<always>a|always)|(?:n|no)\b[\s,:.]*(?:because\b)?[\s:]*(?P<no>.*)",

@@ -21,20 +21,6 @@ from agentic.loop import Decision, Input
 from agentic.messages import ToolCall
 from agentic.tools import tool
 
-__all__ = [
-    "OFFLINE",
-    "Choice",
-    "OfflineModel",
-    "choose_model",
-    "find_choices",
-    "list_files",
-    "list_models",
-    "model_name",
-    "new_agent",
-    "read_file",
-    "write_file",
-]
-
 OFFLINE = "offline"
 """The name that stands for no model."""
 _LOCAL = "agentic.cli._local_servers:connect"

@@ -24,8 +24,6 @@ from agentic.session import Status
 if TYPE_CHECKING:
     from agentic.cli._chat_terminal import LiveReply
 
-__all__ = ["Screen", "describe_call", "describe_size"]
-
 _ARGUMENTS_WIDTH = 100
 _MESSAGE_WIDTH = 300
 _ACTIVITY_WIDTH = 40

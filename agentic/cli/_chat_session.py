@@ -21,8 +21,6 @@ from agentic.messages import Message, ToolCall, ToolResult
 from agentic.session import Session, Status
 from agentic.tokens import ModelCounter
 
-__all__ = ["BROKEN_OFF", "ChatSession", "Outcome", "Spending", "blaming"]
-
 BROKEN_OFF = "[The reply was broken off here.]"
 """Ends what is kept of a reply, so that the model does not take it for a whole one."""
 _T = TypeVar("_T")

@@ -13,8 +13,6 @@ from agentic.cli._options import whole_number
 from agentic.cli._output import clip, count_of
 from agentic.session import render_context
 
-__all__ = ["SLASHES", "Quit", "run_command"]
-
 _COMMAND = re.compile(r"/([A-Za-z?]*)(?:\s+(.*))?", re.DOTALL)
 """Does not match a path such as /etc/hosts."""
 _HISTORY = 20

@@ -44,8 +44,6 @@ try:
 except ImportError:  # on Windows nothing is echoed while a reply arrives
     termios = None  # type: ignore[assignment]
 
-__all__ = ["LiveReply", "TerminalPrompt"]
-
 _PROMPT = "> "
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _FRAMES_A_SECOND = 10

@@ -15,8 +15,6 @@ import agentic
 from agentic.cli._output import describe_problem, end_sentence, print_warnings, say
 from agentic.cli._stdio import whole_streams
 
-__all__ = ["COMMANDS", "run"]
-
 _INTERRUPTED = 130
 """128 plus the number of SIGINT, as a shell reports a command that Ctrl-C ended."""
 _READER_GONE = 141

@@ -15,16 +15,6 @@ from agentic.history import Diff
 from agentic.messages import Message, to_plain
 from agentic.session import Session, render_context
 
-__all__ = [
-    "compact_command",
-    "context_command",
-    "describe_compaction",
-    "describe_message",
-    "describe_undo",
-    "diff_command",
-    "restore_command",
-]
-
 _T = TypeVar("_T")
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 

@@ -30,8 +30,6 @@ from agentic.cli._stdio import open_input
 if TYPE_CHECKING:
     from agentic import tokens
 
-__all__ = ["count_command", "truncate_command"]
-
 _BLOCK = 262_144
 """The number of bytes read at a time."""
 _PATIENCE_SECONDS = 0.1

@@ -27,8 +27,6 @@ from agentic.limits import ModelLimits
 from agentic.providers import Connection
 from agentic.providers._connect import ollama_address
 
-__all__ = ["SERVERS", "LocalServer", "connect", "find_servers"]
-
 _SECONDS = 0.3
 """How long a server on this machine may take to list its models. All are asked when a chat begins
 without an agent, so most of them are not there."""

@@ -7,16 +7,6 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = [
-    "TokenSize",
-    "WindowOrModel",
-    "format_address",
-    "host_option",
-    "listen",
-    "port_option",
-    "whole_number",
-]
-
 _F = TypeVar("_F", bound=Callable[..., Any])
 host_option = click.option(
     "--host",

@@ -13,23 +13,6 @@ import click
 
 from agentic.errors import AgenticError, IncompleteReply, NothingToRestore
 
-__all__ = [
-    "FOLDER_GONE",
-    "clip",
-    "count_of",
-    "describe_problem",
-    "embolden",
-    "end_sentence",
-    "escape",
-    "is_capable",
-    "is_folder_gone",
-    "json_line",
-    "local_time",
-    "print_warnings",
-    "printable",
-    "say",
-]
-
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 """The Bidi_Control characters: they change the order in which text is shown, so that a line can
 show something else than it says (https://www.unicode.org/reports/tr9/, revision 50). Letters of

@@ -32,17 +32,6 @@ from agentic.tools import Approval, ToolDefinition
 if TYPE_CHECKING:
     from agentic.bridges.dbos import RunInfo, Service
 
-__all__ = [
-    "RunsPlace",
-    "SessionPlace",
-    "describe_run",
-    "find_agent",
-    "place_argument",
-    "reachable",
-    "server_of",
-    "session_option",
-]
-
 _DATABASES = {".sqlite", ".sqlite3", ".db"}
 _AGENTS = {".yaml", ".yml"}
 _SLASHES = ("/", os.sep)

@@ -13,8 +13,6 @@ from agentic.cli._options import WindowOrModel, format_address, host_option, lis
 from agentic.cli._output import say
 from agentic.errors import ConfigError
 
-__all__ = ["proxy_command"]
-
 
 @click.command("proxy")
 @click.option("--to", required=True, metavar="URL", help="The base URL of the provider.")

@@ -36,8 +36,6 @@ from agentic.replay import (
     render_page,
 )
 
-__all__ = ["replay_command"]
-
 _BY_DEFAULT = ("none", "fit_window", "tiers", "digest")
 _CHECKED = ("anthropic", "openai_chat")
 _SUFFIXES = (".jsonl", ".json", ".db")

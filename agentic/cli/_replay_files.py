@@ -33,8 +33,6 @@ from agentic.replay import (
     replay,
 )
 
-__all__ = ["ReplaySettings", "replay_files"]
-
 _AGENTS = (".yaml", ".yml")
 _WORTH_A_POOL = 4_000_000
 """Bytes of transcripts that take longer to replay than further processes to start, which is about a

@@ -27,8 +27,6 @@ from agentic.errors import ConfigError
 if TYPE_CHECKING:
     from agentic.bridges.dbos import Service
 
-__all__ = ["make_app"]
-
 _log = logging.getLogger(__name__)
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _ENDED = {"done", "failed", "cancelled"}

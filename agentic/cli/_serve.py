@@ -26,8 +26,6 @@ from agentic.errors import ConfigError
 if TYPE_CHECKING:
     from agentic.bridges.dbos import RunInfo, Service, Worker
 
-__all__ = ["runs_command", "serve_command", "work_command"]
-
 _STATES = ("queued", "running", "waiting", "failed")
 """The states in which somebody may have to do something."""
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}

@@ -23,8 +23,6 @@ from agentic.errors import MessageNotFound
 from agentic.history import JsonlSessions, SessionInfo
 from agentic.history._disk import open_private
 
-__all__ = ["export_command", "import_command", "redact_command", "sessions_command"]
-
 _TITLE_WIDTH = 40
 
 

@@ -15,8 +15,6 @@ from typing import Any, BinaryIO, TextIO, cast
 import attrs
 import click
 
-__all__ = ["CapturedStdio", "captured_stdio", "is_asked", "open_input", "whole_streams"]
-
 
 def is_asked() -> bool:
     """Return whether somebody at a terminal can answer a question; stdin may even be closed."""

@@ -34,7 +34,6 @@ from agentic.session import Session
 from agentic.tokens import ModelCounter
 from agentic.tools import Approver, Registry, RequireApproval, ToolDefinition
 
-__all__ = ["AgentConfig"]
 _logger = logging.getLogger(__name__)
 
 

@@ -20,8 +20,6 @@ from agentic.messages import Message
 from agentic.tokens import Counter
 from agentic.usage import StopReason
 
-__all__ = ["fills_window", "make_compactor", "make_digest", "make_policy"]
-
 _logger = logging.getLogger(__name__)
 
 _PROSE_TOKENS = 1_000

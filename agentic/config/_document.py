@@ -14,8 +14,6 @@ import yaml
 
 from agentic.config._problems import Fault, Place
 
-__all__ = ["Document", "Unreadable", "read_yaml"]
-
 _MAX_VALUES = 10_000
 """The most values, counting those produced by aliases: a few lines can expand to billions."""
 _MAX_DEPTH = 40

@@ -16,22 +16,6 @@ from agentic._validate import share as check_share
 from agentic._validate import suggest, whole
 from agentic.errors import ConfigError
 
-__all__ = [
-    "DESCRIPTION",
-    "EXPANDS",
-    "SCHEMA",
-    "check_value",
-    "choice",
-    "flag",
-    "number",
-    "score",
-    "seconds",
-    "share",
-    "size",
-    "text",
-    "texts",
-]
-
 DESCRIPTION = "agentic.config.description"
 """The metadata key of a field's description, for people."""
 SCHEMA = "agentic.config.schema"

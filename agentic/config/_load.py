@@ -15,8 +15,6 @@ from agentic.config._problems import ConfigProblems, Fault, Origin
 from agentic.config._reference import Reference, is_file
 from agentic.errors import ConfigError
 
-__all__ = ["find", "list_agents", "load", "loads"]
-
 _MAX_BYTES = 256 * 1024
 """An agent's file has a few kilobytes, or somewhat more with a long prompt."""
 _NOT_IN_A_NAME = re.compile(r"[\s/\\:]")

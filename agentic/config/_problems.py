@@ -9,8 +9,6 @@ import attrs
 from agentic._validate import suggest
 from agentic.errors import ConfigError
 
-__all__ = ["ConfigProblems", "Fault", "Origin", "Place", "Problem", "show"]
-
 Place = tuple[str | int, ...]
 """The path from the top of a document to a value: keys, and positions in lists."""
 

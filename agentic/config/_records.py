@@ -16,17 +16,6 @@ from agentic.config._strategies import STRATEGIES, StrategyKind, StrategySetting
 from agentic.context.budget import Policy
 from agentic.providers import PROVIDERS
 
-__all__ = [
-    "DIGEST",
-    "MODEL",
-    "PREFIX",
-    "AgentSettings",
-    "ContextSettings",
-    "StoreSettings",
-    "TruncationSettings",
-    "schema",
-]
-
 DIGEST = "digest"
 """The name for no summary model."""
 MODEL = f"PROVIDER:NAME ({', '.join(PROVIDERS)}), FILE.py:NAME or PACKAGE.MODULE:NAME"

@@ -28,21 +28,6 @@ from agentic.errors import ConfigError
 from agentic.limits import ModelLimits
 from agentic.loop import Decider
 
-__all__ = [
-    "RECALL",
-    "Reference",
-    "check_model",
-    "check_tool",
-    "connect",
-    "expand",
-    "is_file",
-    "is_served",
-    "limits_of",
-    "reply_tokens",
-    "resolve_tools",
-    "served_name",
-]
-
 _FORM = re.compile(r"(.+):([^\W\d]\w*(?:\.[^\W\d]\w*)*)", re.DOTALL)
 _MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _ALLOWED = "FILE.py:NAME or PACKAGE.MODULE:NAME"

@@ -16,15 +16,6 @@ from agentic.context import strategies
 from agentic.errors import ConfigError
 from agentic.tokens import Counter
 
-__all__ = [
-    "STRATEGIES",
-    "StrategyKind",
-    "StrategySettings",
-    "check_strategy",
-    "make_strategy",
-    "read_strategy",
-]
-
 _COUNTER = "counter"
 _OVERHEAD = "Tokens that a message takes in addition to its text."
 _MEDIA = "Tokens that an image or another media part takes."

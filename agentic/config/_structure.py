@@ -25,8 +25,6 @@ from agentic.config._reference import check_model, check_tool, served_name
 from agentic.config._strategies import StrategySettings, check_strategy, read_strategy
 from agentic.errors import ConfigError
 
-__all__ = ["contradictions", "structure"]
-
 _Hook: TypeAlias = Callable[[Any, Any], Any]
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _MODELS = ("model", "summary_model")

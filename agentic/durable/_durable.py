@@ -23,8 +23,6 @@ from agentic.messages import Message, ToolCall, ToolError, ToolResult
 from agentic.tools import Approval, Approver, RequireApproval, ToolDefinition
 from agentic.usage import collect, report
 
-__all__ = ["Durable", "Steps"]
-
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 

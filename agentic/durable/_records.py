@@ -24,24 +24,6 @@ from agentic.messages import Message, SummaryText, ToolResult, from_plain, to_pl
 from agentic.tools import Approval
 from agentic.usage import ReportedCall, Usage
 
-__all__ = [
-    "OutOfTime",
-    "StepFailed",
-    "decode_approval",
-    "decode_decision",
-    "decode_result",
-    "decode_summary",
-    "encode_approval",
-    "encode_decision",
-    "encode_error",
-    "encode_result",
-    "encode_summary",
-    "make_record",
-    "read_calls",
-    "read_record",
-    "read_seconds",
-]
-
 _VERSION = 1
 _DECISION_TEXTS = ("stop_word", "provider", "request_model", "response_model", "response_id")
 _ERRORS: dict[str, type[AgenticError]] = {

@@ -21,18 +21,6 @@ try:
 except ImportError:  # Windows, where reading still works
     fcntl = None  # type: ignore[assignment]
 
-__all__ = [
-    "LockedFile",
-    "make_folders",
-    "open_locked",
-    "open_private",
-    "reporting",
-    "require_flock",
-    "staged",
-    "sync_folders",
-    "write_private",
-]
-
 _NO_LOCKS = "the file system does not support locks: choose a path on a local disk"
 _REMEDIES = {
     errno.EACCES: "write access is missing: change the permissions, or choose another place",

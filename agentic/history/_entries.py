@@ -34,21 +34,6 @@ from agentic.history._replace import say_the_same
 from agentic.history._validate import check_message
 from agentic.messages import Message, from_plain, to_plain
 
-__all__ = [
-    "BEGINNING",
-    "REDACTION",
-    "Entry",
-    "Kind",
-    "count_summarized",
-    "decode",
-    "dump_line",
-    "encode_message",
-    "encode_view",
-    "hash_key",
-    "parse_line",
-    "read_key",
-]
-
 Kind: TypeAlias = Literal["message", "replace", "restore"]
 _KINDS: tuple[str, ...] = get_args(Kind)
 _VERSION = 1

@@ -42,8 +42,6 @@ from agentic.history._validate import (
     is_title,
 )
 
-__all__ = ["JsonlSessions"]
-
 _log = logging.getLogger(__name__)
 
 _SUFFIX = ".jsonl"

@@ -40,8 +40,6 @@ from agentic.history._stores import BaseStore
 from agentic.history._validate import absolute
 from agentic.messages import Message
 
-__all__ = ["REMAINS", "JsonlStore", "find_beside"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 REMAINS = r"torn-\d+|\w+\.part|title\.\w+\.part"

@@ -28,8 +28,6 @@ from agentic.history._disk import (
 from agentic.history._entries import read_key
 from agentic.history._session_file import FileLine, find_end, is_session, read_forwards
 
-__all__ = ["Log"]
-
 
 @attrs.define(eq=False)
 class Log:

@@ -14,16 +14,6 @@ import attrs
 from agentic.errors import ConfigError, HistoryCorrupt, OutputNotFound
 from agentic.history._disk import make_folders, reporting, sync_folders, write_private
 
-__all__ = [
-    "REF",
-    "Outputs",
-    "check_ref",
-    "decode_output",
-    "encode_output",
-    "make_ref",
-    "read_output",
-]
-
 REF = re.compile(r"out-[0-9a-f]{16}")
 
 

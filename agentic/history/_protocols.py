@@ -15,18 +15,6 @@ from agentic._protocols import Rewriter, Store
 from agentic.history._replace import Diff
 from agentic.messages import Message
 
-__all__ = [
-    "Archive",
-    "KeyedStore",
-    "Lease",
-    "LeasedSessions",
-    "OutputStore",
-    "Redactor",
-    "Revisioned",
-    "SessionInfo",
-    "Sessions",
-]
-
 
 @runtime_checkable
 class Revisioned(Protocol):

@@ -30,8 +30,6 @@ from agentic.history._replace import as_key
 from agentic.history._validate import is_title
 from agentic.messages import ToolCall, ToolError, ToolResult, from_plain, to_plain
 
-__all__ = ["Redacted", "RedactionRequest", "log_redaction", "redact_lines"]
-
 _log = logging.getLogger(__name__)
 
 Plain: TypeAlias = dict[str, Any]

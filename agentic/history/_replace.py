@@ -17,20 +17,6 @@ from agentic._validate import is_whole
 from agentic.errors import ConfigError, HistoryChanged, HistoryConflict
 from agentic.messages import Message, close_open_rounds, reopen_rounds, split_rounds, to_plain
 
-__all__ = [
-    "Diff",
-    "Knowledge",
-    "Known",
-    "Placed",
-    "StoredView",
-    "as_key",
-    "begins_with",
-    "compare",
-    "counts_replaced",
-    "merge",
-    "replace_known",
-    "say_the_same",
-]
 Placed: TypeAlias = Sequence[tuple[int, Message]]
 """The stored history, unrepaired: the position of each message's entry, and the message."""
 _OUTDATED = -1

@@ -22,8 +22,6 @@ from agentic.history._replace import Diff, Knowledge, Known, Placed, StoredView,
 from agentic.history._stores import BaseStore
 from agentic.messages import Message
 
-__all__ = ["NEW", "NOWHERE", "Query", "Question", "RowStore", "SessionRows", "State", "is_leased"]
-
 T = TypeVar("T")
 NOWHERE = (0, 0)
 """What a caller knows of a session that has no entries."""

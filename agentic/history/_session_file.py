@@ -30,21 +30,6 @@ from agentic.history._entries import (
 from agentic.history._replace import Diff, StoredView, compare
 from agentic.messages import Message
 
-__all__ = [
-    "FileLine",
-    "find_end",
-    "is_session",
-    "read_backwards",
-    "read_diff",
-    "read_forwards",
-    "read_full",
-    "read_keys",
-    "read_placed",
-    "read_restored",
-    "read_view",
-    "survey",
-]
-
 _BLOCK_BYTES = 64 * 1024
 _MESSAGE = b'{"v":1,"type":"message",'
 _SUMMARY = b'"summary":'

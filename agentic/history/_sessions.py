@@ -22,15 +22,6 @@ from agentic.history._rows import NEW, State
 from agentic.history._stores import BaseStore
 from agentic.history._validate import check_lease_terms, check_session_id, check_title, in_utc
 
-__all__ = [
-    "BaseSessions",
-    "Exported",
-    "LeasedBase",
-    "already_exists",
-    "encode_output_line",
-    "encode_title_line",
-]
-
 Lines: TypeAlias = Iterable[bytes] | AsyncIterable[bytes]
 
 

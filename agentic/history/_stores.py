@@ -18,8 +18,6 @@ from agentic.history._replace import Diff, Knowledge, Known, StoredView, compare
 from agentic.history._validate import check_key, check_message, check_messages
 from agentic.messages import Message, close_open_rounds, reopen_rounds
 
-__all__ = ["BaseStore", "MemoryStore"]
-
 _HERE = 0
 """The point in a session in memory up to which its only caller knows it, who sees every write."""
 

@@ -18,21 +18,6 @@ from typing import Any
 from agentic.errors import ConfigError
 from agentic.messages import Message
 
-__all__ = [
-    "absolute",
-    "check_key",
-    "check_lease",
-    "check_lease_terms",
-    "check_message",
-    "check_messages",
-    "check_session_id",
-    "check_title",
-    "from_timestamp",
-    "in_utc",
-    "is_session_id",
-    "is_title",
-]
-
 _SESSION_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 _KEY_CHARACTERS = 200
 _TITLE_CHARACTERS = 200

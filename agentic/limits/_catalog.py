@@ -30,16 +30,6 @@ import attrs
 from agentic._validate import is_whole
 from agentic.errors import ConfigError
 
-__all__ = [
-    "CONTEXT_LIMITS",
-    "SOURCES",
-    "ModelLimits",
-    "Provider",
-    "Source",
-    "get_context_limit",
-    "lookup",
-]
-
 _VERSION_DOT = re.compile(r"(?<=\d)\.(?=\d)")
 # OpenRouter's replies name some models like this: anthropic/claude-4.5-sonnet-20250929.
 _VERSION_FIRST = re.compile(r"claude-([4-9]-\d)-([a-z]+)")

@@ -17,17 +17,6 @@ from agentic.loop._conversation import EventSender
 from agentic.loop._limits import LimitWatch
 from agentic.messages import ToolCall, ToolError, ToolResult
 
-__all__ = [
-    "OUT_OF_TIME",
-    "CallOutcome",
-    "ToolBatch",
-    "call_key",
-    "check_result",
-    "make_unique",
-    "refuse",
-    "too_long",
-]
-
 _log = logging.getLogger(__name__)
 
 _UNKNOWN_EFFECT = "Whether it took effect is unknown: look before you call again"

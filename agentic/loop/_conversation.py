@@ -32,17 +32,6 @@ from agentic.messages import (
 )
 from agentic.usage import ReportedCall, Usage
 
-__all__ = [
-    "EventSender",
-    "ModelConnection",
-    "RunContext",
-    "StoredHistory",
-    "find_unfinished_request",
-    "read_decision",
-    "read_stream",
-    "shield",
-]
-
 _GRACE_SECONDS = 10.0
 """How long such an operation may go on after a cancellation: enough unless the store is stalled."""
 

@@ -18,8 +18,6 @@ from agentic.errors import ConfigError
 from agentic.messages import ToolCall
 from agentic.usage import ReportedCall, Usage, cost, normalize
 
-__all__ = ["LimitWatch", "RunLimit", "RunLimits", "limit_text"]
-
 
 class RunLimit(StrEnum):
     """The limit that ended a run."""

@@ -12,14 +12,6 @@ from agentic.loop._limits import RunLimit, limit_text
 from agentic.messages import ContextSummary, Message, ToolCall, ToolResult
 from agentic.usage import StopReason, Usage
 
-__all__ = [
-    "Decider",
-    "Request",
-    "Result",
-    "StreamingDecider",
-    "provider_and_model",
-]
-
 _INCOMPLETE = {
     StopReason.MAX_TOKENS: "the reply was cut off at the limit of tokens",
     StopReason.CONTENT_FILTER: "the reply was withheld or refused",

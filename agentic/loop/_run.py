@@ -32,8 +32,6 @@ from agentic.usage import StopReason, Usage, normalize
 if TYPE_CHECKING:
     from agentic.loop._runner import Runner
 
-__all__ = ["Run", "set_up"]
-
 _log = logging.getLogger(__name__)
 
 _GATHER_SECONDS = 0.1

@@ -26,8 +26,6 @@ else:
     # With the events and the room of the stores, it is a third of a Runner's import.
     _run = LazyModule("agentic.loop._run")
 
-__all__ = ["Runner", "ViewMaker"]
-
 _BATCH = 4
 """By default, the outputs of a turn may together take this many times `truncation.max_bytes`."""
 

@@ -17,8 +17,6 @@ from agentic.loop._calls import CallOutcome
 from agentic.loop._conversation import StoredHistory, shield
 from agentic.messages import Message, ToolCall, ToolResult
 
-__all__ = ["OutputLimits", "TurnResults", "truncate_result"]
-
 _log = logging.getLogger(__name__)
 
 _NO_LIMITS = truncate.Options(max_lines=None, max_bytes=None)

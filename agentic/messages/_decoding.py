@@ -17,15 +17,6 @@ import attrs
 from agentic.messages._message import Message, Role
 from agentic.messages._parts import Marked, Media, ProviderPayload, ToolCall, ToolError, ToolResult
 
-__all__ = [
-    "decoded_call",
-    "decoded_message",
-    "decoded_native",
-    "decoded_result",
-    "is_untouched",
-    "payload_facts",
-]
-
 
 def _setters(record: type[attrs.AttrsInstance]) -> list[Callable[[Any, Any], None]]:
     # Those of the slots themselves: `object.__setattr__` would look each one up by its name.

@@ -20,17 +20,6 @@ import attrs
 from agentic.messages._message import ContextSummary, Message
 from agentic.messages._rounds import leading_system_count
 
-__all__ = [
-    "RecentConversations",
-    "Task",
-    "continues",
-    "find_summary",
-    "find_task",
-    "keep_known",
-    "prefix_length",
-    "read_summary",
-]
-
 _CONVERSATIONS = 4
 
 _HEADING = re.compile(r"\[Context Summary - (\d{1,9}) previous messages\]\n")

@@ -26,8 +26,6 @@ from agentic.messages._parts import (
 )
 from agentic.usage import Usage
 
-__all__ = ["ContextSummary", "Message", "Role", "SummaryText", "check_messages"]
-
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 _ROLES: tuple[str, ...] = get_args(Role)
 

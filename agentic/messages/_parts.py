@@ -14,18 +14,6 @@ import attrs
 from agentic._validate import all_are, must_be
 from agentic.errors import ConfigError
 
-__all__ = [
-    "Marked",
-    "Media",
-    "ProviderPayload",
-    "ToolCall",
-    "ToolError",
-    "ToolResult",
-    "check_text",
-    "extra_fields",
-]
-
-
 check_text = must_be(str, remedy="decode bytes, join text parts, and put images into media")
 """The validator of a field that holds a text."""
 

@@ -18,8 +18,6 @@ from agentic.messages._message import ContextSummary, Message
 from agentic.messages._parts import Media, ProviderPayload, ToolCall, ToolError, ToolResult
 from agentic.usage import Usage
 
-__all__ = ["from_plain", "to_plain"]
-
 _VERSION = 1
 
 _RECORDS: dict[str, type[attrs.AttrsInstance]] = {

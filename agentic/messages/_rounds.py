@@ -15,15 +15,6 @@ from agentic.errors import ConfigError
 from agentic.messages._message import Message, check_messages
 from agentic.messages._parts import ToolCall, ToolError, ToolResult
 
-__all__ = [
-    "Round",
-    "close_open_rounds",
-    "count_settled",
-    "leading_system_count",
-    "reopen_rounds",
-    "split_rounds",
-]
-
 # Never reworded: results that were made up and stored before are recognized by these words.
 _INTERRUPTED = ToolError(
     "there is no result, because the run ended before this call did. Whether it took effect is "

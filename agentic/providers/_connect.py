@@ -18,8 +18,6 @@ from agentic.errors import ConfigError
 from agentic.limits import ModelLimits
 from agentic.loop import StreamingDecider
 
-__all__ = ["PROVIDERS", "Connection", "connect"]
-
 
 class Connection(StreamingDecider, Protocol):
     """A decider that has a name and knows its model's limits, as each adapter's `Decider` does."""

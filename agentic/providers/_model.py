@@ -23,8 +23,6 @@ from agentic.providers.kit._json import GrowingText
 from agentic.providers.overflow import read_overflow, read_silent_overflow
 from agentic.providers.overflow._error_text import status_of
 
-__all__ = ["ModelDecider", "ModelStream", "counted_tokens", "reported_error"]
-
 _SDKS = {"openai", "anthropic", "google", "boto3", "botocore", "cohere"}
 _TRANSPORTS = {"httpx", "httpx2", "httpcore", "httpcore2", "aiohttp", "urllib3", "requests"}
 """Packages whose exceptions concern the provider or the connection to it. Exceptions from elsewhere

@@ -11,8 +11,6 @@ import attrs
 from agentic.replay._html import Markup, tag
 from agentic.replay._records import Cut, Replayed, count_of
 
-__all__ = ["ChartSubject", "Frame", "colour_of", "draw_all", "draw_one", "group_cuts"]
-
 # The height of the largest text, that of a narrow page: labels this far apart do not touch.
 _TEXT = 18
 # The least height of a band that contains a label.

@@ -3,8 +3,6 @@
 import html
 import re
 
-__all__ = ["Markup", "tag", "text"]
-
 # What a page may not contain: control characters, and halves of surrogate pairs.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 # The shapes of SVG have no content either; `<line/>` is valid inside an <svg> element.

@@ -15,17 +15,6 @@ import attrs
 
 from agentic.providers.kit import items_at
 
-__all__ = [
-    "Damage",
-    "Value",
-    "Values",
-    "note",
-    "note_branches",
-    "note_originals",
-    "objects_at",
-    "read_values",
-]
-
 _MAGIC = {
     b"SQLite format 3\x00": "a SQLite database, which is read from a file only",
     b"\x1f\x8b": "a file that gzip compressed; unpack it first",

@@ -18,8 +18,6 @@ import attrs
 from agentic.messages import Message, ToolCall, split_rounds
 from agentic.replay._records import MessageMemo
 
-__all__ = ["POINTS", "MessageTexts", "Point", "argument_texts", "points_of", "text_of"]
-
 POINTS = 12
 """The number of places in a session at which cuts are judged."""
 # The messages after a point in which a term counts as used, and the characters of a line that must

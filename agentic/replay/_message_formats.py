@@ -20,25 +20,6 @@ from agentic.providers import anthropic, openai_chat, openai_responses
 from agentic.providers.kit import text_at
 from agentic.replay._json_values import Damage, Value, note_originals, objects_at
 
-__all__ = [
-    "RESPONSE_ITEMS",
-    "decode_items",
-    "is_anthropic",
-    "is_chat",
-    "is_item",
-    "is_plain",
-    "is_store_entry",
-    "make_call",
-    "make_result",
-    "read_anthropic",
-    "read_blocks",
-    "read_chat",
-    "read_items",
-    "read_plain",
-    "read_store_entries",
-    "text_in",
-]
-
 _ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
 _BLOCKS = {"tool_use", "tool_result", "thinking", "redacted_thinking"}
 """Blocks that occur only in Anthropic's messages."""

@@ -26,8 +26,6 @@ from agentic.replay._message_formats import make_call, make_result, text_in
 if TYPE_CHECKING:
     import sqlite3
 
-__all__ = ["TABLES", "is_message", "is_session_file", "read", "read_files", "read_rows"]
-
 TABLES = {"session", "message", "part"}
 """The tables of its database that are read."""
 _ENDED = {"completed", "error"}

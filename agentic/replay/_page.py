@@ -20,8 +20,6 @@ from agentic.replay._records import Cut, Replayed, count_of
 from agentic.replay._report import Column, PolicyRow, Report, best_of, row_of, verdict_of
 from agentic.replay._steps import StepBudget, draw_steps, step_data
 
-__all__ = ["render_page"]
-
 _PANEL = Frame(560, 236)
 _WHOLE = Frame(1120, 320, right=220, buckets=480, sizes=6, numbers=12)
 _NARROW = Frame(560, 340, buckets=120, sizes=5, numbers=4)

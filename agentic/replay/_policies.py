@@ -25,8 +25,6 @@ from agentic.context.view import View
 from agentic.errors import ConfigError
 from agentic.tokens import Counter
 
-__all__ = ["POLICIES", "ContextLimits", "ReplayPolicy", "make_policy"]
-
 
 @attrs.frozen
 class ContextLimits:

@@ -18,19 +18,6 @@ import attrs
 from agentic.messages import Message
 from agentic.usage import Usage, cost
 
-__all__ = [
-    "Cut",
-    "MessageMemo",
-    "Price",
-    "PromptCache",
-    "Replayed",
-    "SentRequest",
-    "Series",
-    "cost_of",
-    "count_of",
-    "price_of",
-]
-
 
 def count_of(number: int, noun: str) -> str:
     """Return a number of things.

@@ -14,8 +14,6 @@ from agentic.replay._transcripts import Transcript
 from agentic.replay._validity import SoundNeighbours, Validity, adapters_of
 from agentic.tokens import TokenCache
 
-__all__ = ["describe_change", "replay"]
-
 _KINDS = 8
 """The most lines of a list; the last one then says how many more there are."""
 

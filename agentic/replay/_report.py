@@ -10,8 +10,6 @@ import attrs
 from agentic.replay._records import Price, Replayed, cost_of, count_of
 from agentic.replay._transcripts import Transcript
 
-__all__ = ["Column", "PolicyRow", "Report", "best_of", "columns_of", "row_of", "verdict_of"]
-
 _GAP = "  "
 # A policy that keeps less than this of what is needed later is the best at nothing: it would win
 # every other column by forgetting.

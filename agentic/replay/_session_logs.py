@@ -48,17 +48,6 @@ from agentic.replay._message_formats import (
     text_in,
 )
 
-__all__ = [
-    "is_codex_line",
-    "is_gemini_line",
-    "is_kimi_event",
-    "is_kimi_line",
-    "read_codex",
-    "read_gemini",
-    "read_kimi_context",
-    "read_kimi_events",
-]
-
 _Line = dict[str, Any]
 _CODEX = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
 _INJECTED = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions")

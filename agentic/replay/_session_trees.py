@@ -41,8 +41,6 @@ from agentic.replay._json_values import (
 from agentic.replay._message_formats import make_call, make_result, read_blocks, text_in
 from agentic.usage import Usage
 
-__all__ = ["is_claude_entry", "is_pi_entry", "read_claude", "read_pi"]
-
 _Entry = dict[str, Any]
 _SPOKEN = {"user", "assistant"}
 _MARKS = {"sessionId", "parentUuid", "isSidechain", "leafUuid"}

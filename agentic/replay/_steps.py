@@ -13,8 +13,6 @@ from agentic.replay._judge import text_of
 from agentic.replay._records import Replayed, Series
 from agentic.replay._transcripts import Transcript
 
-__all__ = ["StepBudget", "draw_steps", "step_data"]
-
 _SHOWN = 800
 """How many characters of a message are shown."""
 # How many characters of messages a page has at most, so that a browser opens it at once.

@@ -32,14 +32,6 @@ from agentic.replay._json_values import Damage, Value, Values, note, read_values
 if TYPE_CHECKING:
     import sqlite3
 
-__all__ = [
-    "FoundSession",
-    "Transcript",
-    "TranscriptUnreadable",
-    "find_sessions",
-    "read_transcripts",
-]
-
 _UNDERSTOOD = (
     "sessions of agentic, Claude Code, Codex, Gemini CLI, Kimi, mini-swe-agent, OpenCode and pi; "
     "chat completions, Anthropic messages, items of OpenAI's Responses API; one JSON object a "

@@ -22,8 +22,6 @@ from agentic.errors import ConfigError
 from agentic.messages import Message, close_open_rounds
 from agentic.replay._records import MessageMemo
 
-__all__ = ["ADAPTERS", "SoundNeighbours", "Validity", "adapters_of", "refusal_of"]
-
 ADAPTERS = ("anthropic", "openai_chat", "openai_responses", "gemini", "bedrock", "cohere", "ollama")
 # How many rounds before and after the new ones are checked with them.
 _BESIDE = 2

@@ -17,8 +17,6 @@ from agentic.messages import (
     reopen_rounds,
 )
 
-__all__ = ["SessionArchive"]
-
 _log = logging.getLogger(__name__)
 
 

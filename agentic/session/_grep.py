@@ -13,8 +13,6 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 
-__all__ = ["LINE_CHARS", "find_matches", "find_text", "shown_from"]
-
 LINE_CHARS = 300
 """The most characters shown of a line."""
 

@@ -9,9 +9,9 @@ from agentic._tool_definition import ToolDefinition
 from agentic._validate import must_be_async, seconds
 from agentic.errors import ConfigError, OutputNotFound
 from agentic.history import Archive
+from agentic.history._outputs import REF as KEPT_REF
 from agentic.messages import Message, ToolError, ToolResult
 from agentic.session._search import (
-    KEPT_REF,
     PLACE_REF,
     InvalidRecall,
     Match,
@@ -26,8 +26,6 @@ from agentic.session._search import (
     search,
 )
 from agentic.session._session import RECALL
-
-__all__ = ["RecallTool"]
 
 _SHOWN_BYTES = 12_000
 _PAGE_LINES = 1_500

@@ -27,22 +27,6 @@ from agentic.messages import Media, Message, ToolCall, ToolResult
 from agentic.session import _grep
 from agentic.session._grep import LINE_CHARS
 
-__all__ = [
-    "KEPT_REF",
-    "PLACE_REF",
-    "InvalidRecall",
-    "Match",
-    "Piece",
-    "call_name",
-    "call_names",
-    "hidden_pieces",
-    "kept_ref",
-    "message_text",
-    "number_of",
-    "result_text",
-    "search",
-]
-
 PLACE_REF = re.compile(r"m([0-9]{1,9})(?:\.([0-9]{1,9}))?")
 """The number of a message, and optionally that of a result in it. Never taken as a call's id, even
 if a call has an id of this form."""

@@ -28,8 +28,6 @@ from agentic.tokens import Counter
 if TYPE_CHECKING:
     from agentic.session._recall import RecallTool
 
-__all__ = ["RECALL", "Session", "Status", "render_context"]
-
 _log = logging.getLogger(__name__)
 
 RECALL = "recall"

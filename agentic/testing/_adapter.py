@@ -40,8 +40,6 @@ from agentic.testing._adapter_wire import (
 )
 from agentic.testing._promises import ASK, READ
 
-__all__ = ["check_adapter"]
-
 # Not an overflow at any provider: a rate limit mentions tokens too, but only requires waiting.
 _NEVER: tuple[Any, ...] = (
     None,

@@ -18,19 +18,6 @@ from agentic.messages import (
 from agentic.testing._adapter_protocol import Adapter, ask, broken
 from agentic.testing._promises import ASK, SURROGATES
 
-__all__ = [
-    "ANSWER",
-    "CALL",
-    "CONVERSATIONS",
-    "MARKED",
-    "RESULT",
-    "find_talk",
-    "replaced",
-    "strings",
-    "with_one_thing_unknown",
-    "with_one_thing_wrong",
-]
-
 CALL = Message(
     "assistant", "Let me look.", tool_calls=[ToolCall("call_1", "read_file", '{"path": "a.py"}')]
 )

@@ -13,18 +13,6 @@ from agentic.testing import _promises
 from agentic.tools import ToolDefinition
 from agentic.usage import StopReason, StopWords, Usage
 
-__all__ = [
-    "MARK",
-    "Adapter",
-    "Streamed",
-    "as_text",
-    "ask",
-    "broken",
-    "call",
-    "difference",
-    "is_accepted",
-    "shows",
-]
 _T = TypeVar("_T")
 broken = functools.partial(_promises.broken, "Adapter")
 # A text that does not occur in any example.

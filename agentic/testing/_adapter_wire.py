@@ -35,17 +35,6 @@ from agentic.testing._adapter_protocol import (
 from agentic.testing._promises import ASK, READ
 from agentic.usage import StopReason, Usage, normalize, unknown_words_raise
 
-__all__ = [
-    "check_edits",
-    "check_foreign",
-    "check_reply",
-    "check_request",
-    "check_stop_words",
-    "check_stream",
-    "history_of",
-    "read_example",
-]
-
 # Characters that distinguish a text from the words of the wire around it.
 _TELLING = 4
 _JUNK: tuple[Any, ...] = ({}, None, [], "junk", 3)

@@ -32,8 +32,6 @@ except ImportError as missing:
         "conversations() needs Hypothesis: pip install 'agentic-weave[testing]'"
     ) from missing
 
-__all__ = ["conversations"]
-
 _PROSE = "look at the parser, then run every test again and tell me what is red. " * 20
 # With explicit characters, Hypothesis does not need its tables of Unicode, which take seconds to
 # build.

@@ -16,8 +16,6 @@ from agentic.loop import Decision, Input
 from agentic.messages import ToolCall, ToolError, ToolResult
 from agentic.tools import ToolDefinition
 
-__all__ = ["EventRecorder", "ScriptedDecider", "ScriptedExecutor", "StreamingScriptedDecider"]
-
 _Answer: TypeAlias = Decision | str | BaseException | type[BaseException]
 _Step: TypeAlias = _Answer | Callable[[Input], _Answer | Awaitable[_Answer]]
 _E = TypeVar("_E", bound=Event)

@@ -19,27 +19,6 @@ from agentic.messages import (
 from agentic.tools import ToolDefinition
 from agentic.usage import Usage
 
-__all__ = [
-    "ANSWER",
-    "ASK",
-    "CALL",
-    "EVERYTHING",
-    "MORE",
-    "OTHER_SUMMARY",
-    "READ",
-    "RESULT",
-    "SUMMARY",
-    "SURROGATES",
-    "TALK",
-    "Promise",
-    "append_all",
-    "broken",
-    "broken_check",
-    "expect",
-    "expect_equal",
-    "expect_refusal",
-]
-
 Promise: TypeAlias = Callable[[Any], Awaitable[None]]
 
 ASK = Message("user", "Why is the build red?")

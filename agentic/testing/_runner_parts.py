@@ -26,8 +26,6 @@ from agentic.testing._promises import ASK, CALL, READ, RESULT, SUMMARY, SURROGAT
 from agentic.tokens import Counter
 from agentic.tools import ToolDefinition
 
-__all__ = ["check_compactor", "check_counter", "check_decider"]
-
 _broken_count = functools.partial(broken, "Counter")
 _broken_summary = functools.partial(broken, "Compactor")
 _broken_decision = functools.partial(broken, "Decider")

@@ -32,8 +32,6 @@ from agentic.testing._promises import (
 )
 from agentic.testing._store import check_store
 
-__all__ = ["check_sessions"]
-
 # A folder makes file names of ids, so some of these would lead elsewhere.
 _NO_IDS: list[Any] = [
     "",

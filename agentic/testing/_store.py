@@ -44,8 +44,6 @@ from agentic.testing._store_abilities import (
     REVISIONED_PROMISES,
 )
 
-__all__ = ["check_store"]
-
 
 def check_store(
     factory: Callable[[], Store], *, reopen: Callable[[Any], Store] | None = None

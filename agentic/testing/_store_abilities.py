@@ -42,13 +42,6 @@ from agentic.testing._promises import (
     expect_refusal,
 )
 
-__all__ = [
-    "KEYED_STORE_PROMISES",
-    "OUTPUT_STORE_PROMISES",
-    "REDACTOR_PROMISES",
-    "REVISIONED_PROMISES",
-]
-
 _NEVER_KEPT = "out-0123456789abcdef"
 _SECRET = "sk-live-4f9c1a77"  # noqa: S105  made up
 # A secret with quotes, a line feed and a backslash, which JSON writes with escapes.

@@ -21,8 +21,6 @@ from agentic.messages import Message, continues
 from agentic.tokens._count import Counter, TokenCache
 from agentic.usage import Usage
 
-__all__ = ["ContextMeter"]
-
 _ENOUGH_TOKENS = 200
 """With fewer estimated tokens than this, a ratio says more about the overhead than about the
 text."""

@@ -32,21 +32,6 @@ from agentic.messages import (
     split_rounds,
 )
 
-__all__ = [
-    "AnyMessage",
-    "CharCounter",
-    "Counter",
-    "HeuristicTokenCounter",
-    "MessageSizes",
-    "TokenCache",
-    "approx_token_counter",
-    "count_checked",
-    "count_message_tokens",
-    "count_tokens",
-    "describe_largest",
-    "message_texts",
-]
-
 _FEWEST_CHARS = 0.01
 """The least characters per token that is accepted. No tokenizer has less than 0.25: at most one
 token for each of a character's four bytes."""

@@ -34,8 +34,6 @@ import attrs
 from agentic._validate import is_number
 from agentic.errors import ConfigError
 
-__all__ = ["WEIGHTS", "EstimateCounter", "count_features"]
-
 WEIGHTS: Mapping[str, float] = {
     "starts": 1.01,
     "blanks": 1.33,

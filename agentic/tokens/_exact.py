@@ -22,7 +22,6 @@ from agentic._validate import must_be
 from agentic.errors import ConfigError
 from agentic.tokens._estimate import EstimateCounter
 
-__all__ = ["QuicktokCounter", "TiktokenCounter", "TokenizersCounter", "count_in_slices"]
 _LONGEST = 1 << 16
 
 

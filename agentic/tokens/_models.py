@@ -33,17 +33,6 @@ from agentic.tokens._count import (
 from agentic.tokens._estimate import EstimateCounter
 from agentic.tokens._exact import QuicktokCounter, TiktokenCounter, TokenizersCounter
 
-__all__ = [
-    "MODEL_ENCODINGS",
-    "ModelCounter",
-    "TokenCounter",
-    "count_messages_tokens",
-    "count_text",
-    "estimate_tokens",
-    "for_model",
-    "get_encoding",
-]
-
 # The vocabularies of local models that quicktok includes.
 _OPEN = {
     **dict.fromkeys(("llama-3", "llama3", "meta-llama-3"), "llama3"),

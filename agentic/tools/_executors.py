@@ -18,19 +18,6 @@ from agentic._validate import all_are, must_be, must_be_async, must_execute
 from agentic.errors import ConfigError
 from agentic.messages import ToolCall, ToolError, ToolResult
 
-__all__ = [
-    "AllowlistPolicy",
-    "AnyPolicy",
-    "Approval",
-    "Approver",
-    "CompositeExecutor",
-    "FilteredExecutor",
-    "RequireApproval",
-    "ToolPolicy",
-    "as_policy",
-    "permits",
-]
-
 _logger = logging.getLogger(__name__)
 
 

@@ -36,8 +36,6 @@ from agentic.messages import Media, ToolError, ToolResult
 if TYPE_CHECKING:
     from agentic.tools._signature import Signature
 
-__all__ = ["KEY", "CallKey", "FunctionTool", "tool"]
-
 KEY = object()
 """Marks the annotation `CallKey`."""
 CallKey: TypeAlias = Annotated[str, KEY]

@@ -19,8 +19,6 @@ from agentic.errors import ConfigError
 from agentic.messages import Media, ToolCall, ToolError, ToolResult
 from agentic.tools._executors import AnyPolicy, as_policy, permits
 
-__all__ = ["Registry", "Tool"]
-
 _logger = logging.getLogger(__name__)
 
 

@@ -29,8 +29,6 @@ from agentic._tool_errors import InvalidArguments
 from agentic.errors import ConfigError
 from agentic.tools._function import KEY
 
-__all__ = ["Signature", "read_signature", "to_plain"]
-
 _MAX_UNKNOWN = 10  # each requires a search for a similar name, and a model can send a million
 
 _brief = reprlib.Repr()

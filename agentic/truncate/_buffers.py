@@ -18,8 +18,6 @@ from agentic.truncate._cut import CUTS, Mode, Result, cut_head, cut_tail
 from agentic.truncate._measure import Measured, utf8_size
 from agentic.truncate._options import Default, Options, applied_limits, check_options, refusal
 
-__all__ = ["Buffer", "HeadBuffer", "MiddleBuffer", "TailBuffer", "read_file"]
-
 _decoder = codecs.getincrementaldecoder("utf-8")
 _BLOCK = 262_144
 """The number of bytes read at a time."""

@@ -13,7 +13,6 @@ import attrs
 
 from agentic.truncate._measure import Measured
 
-__all__ = ["CUTS", "Mode", "Result", "cut_head", "cut_middle", "cut_tail"]
 _CHARACTER = 4
 """The most bytes of a character in UTF-8."""
 _ENDS = 2

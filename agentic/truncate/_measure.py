@@ -7,8 +7,6 @@ surrogatepass form. Positions are in characters.
 from collections.abc import Iterable
 from typing import Self
 
-__all__ = ["Measured", "utf8_size"]
-
 _SLICE = 65_536
 """Characters measured at a time: enough to amortize a call, few enough for the CPU's cache."""
 

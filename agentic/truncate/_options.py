@@ -14,17 +14,6 @@ import attrs
 from agentic.truncate._cut import CUTS, Mode, Result, cut_head, cut_middle, cut_tail
 from agentic.truncate._measure import Measured
 
-__all__ = [
-    "Default",
-    "Options",
-    "applied_limits",
-    "check_options",
-    "head",
-    "middle",
-    "refusal",
-    "tail",
-]
-
 _MAX_LINES = 2000
 _MAX_BYTES = 51_200
 

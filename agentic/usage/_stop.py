@@ -10,8 +10,6 @@ import attrs
 from agentic._lazy import logging
 from agentic.errors import ConfigError, ProviderError
 
-__all__ = ["StopReason", "StopWords", "UnknownStopWord", "unknown_words_raise"]
-
 _strict: ContextVar[bool] = ContextVar("unknown_words_raise", default=False)
 
 

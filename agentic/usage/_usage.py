@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from datetime import datetime
     from decimal import Decimal
 
-__all__ = ["Collected", "Cost", "ReportedCall", "Usage", "collect", "cost", "normalize", "report"]
-
 # Any count has fewer digits, and int() raises for a text of thousands.
 _MOST_DIGITS = 18
 # Adapters of other names than the price list has for their providers. Ollama has no price.

@@ -13,8 +13,6 @@ from agentic import events
 from agentic._lazy import asyncio
 from agentic.bridges.dbos._tables import Tables
 
-__all__ = ["Feed"]
-
 _log = logging.getLogger(__name__)
 _PAUSE_SECONDS = 0.1
 _MOST_CHARS = 2_000

@@ -14,8 +14,6 @@ from agentic._lazy import asyncio
 from agentic.bridges.dbos._tables import Tables
 from agentic.errors import AgenticError
 
-__all__ = ["LeaseLost", "WorkerLease"]
-
 _log = logging.getLogger(__name__)
 # Before it would expire: so two in a row may fail.
 _RENEWALS = 4

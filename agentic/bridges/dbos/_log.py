@@ -12,8 +12,6 @@ from agentic.bridges.dbos._stores import SessionWriter
 from agentic.errors import HistoryUnavailable
 from agentic.messages import Message, to_plain
 
-__all__ = ["RunLog"]
-
 T = TypeVar("T")
 
 

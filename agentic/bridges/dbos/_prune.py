@@ -9,8 +9,6 @@ from dbos import DBOSClient
 
 from agentic.bridges.dbos._tables import Tables
 
-__all__ = ["prune", "requeue_orphans"]
-
 _OVER = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
 _BATCH = 500
 

@@ -25,8 +25,6 @@ from agentic.loop import Result, Runner
 from agentic.messages import Message, ToolCall
 from agentic.tools import Approval, RequireApproval, ToolDefinition
 
-__all__ = ["RunAttempt", "Trial"]
-
 _log = logging.getLogger(__name__)
 _ALONE_SECONDS = 30.0
 """How long one run may keep the others of its kind waiting: its step may last for hours."""

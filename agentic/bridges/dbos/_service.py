@@ -30,8 +30,6 @@ from agentic.history import LeasedSessions
 from agentic.loop import Runner
 from agentic.usage import Usage
 
-__all__ = ["QueueLimits", "RunInfo", "RunNotFound", "RunOutcome", "Service"]
-
 _POLL_SECONDS = 0.1
 _CONNECTIONS = 3
 _STATES = {

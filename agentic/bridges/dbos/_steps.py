@@ -9,8 +9,6 @@ from dbos import DBOS, error
 from agentic._lazy import asyncio
 from agentic.bridges.dbos._lease import LeaseLost, WorkerLease
 
-__all__ = ["DbosSteps"]
-
 
 @attrs.define(eq=False)
 class DbosSteps:

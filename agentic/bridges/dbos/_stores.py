@@ -24,8 +24,6 @@ from agentic.errors import HistoryConflict, HistoryError, HistoryNotWritten, His
 from agentic.history import Lease, LeasedSessions
 from agentic.messages import from_plain
 
-__all__ = ["OpenStores", "SessionWriter"]
-
 T = TypeVar("T")
 _PATIENCE_SECONDS = 30.0
 """How long to wait for another writer of the session, besides the lease that it may have."""

@@ -18,8 +18,6 @@ import sqlalchemy as sa
 from agentic._lazy import asyncio
 from agentic.errors import ConfigError
 
-__all__ = ["Control", "Tables", "engine_url", "insist"]
-
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 _RETRY_SECONDS = 0.5

@@ -29,8 +29,6 @@ from agentic.errors import ConfigError, HistoryUnavailable
 from agentic.history import LeasedSessions
 from agentic.loop import Runner
 
-__all__ = ["COMPACTION", "RUN", "VERSION", "Json", "Place", "Worker", "application_name"]
-
 _log = logging.getLogger(__name__)
 
 # The version of what runs record. It is not the engine's hash of the code, with which an upgrade

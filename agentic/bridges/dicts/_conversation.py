@@ -24,8 +24,6 @@ from agentic.messages import Message, from_plain
 from agentic.tokens import Counter
 from agentic.tools import ToolDefinition
 
-__all__ = ["Conversation"]
-
 _log = logging.getLogger(__name__)
 
 _VERSION = 1

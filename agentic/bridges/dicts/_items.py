@@ -21,8 +21,6 @@ from agentic.errors import ConfigError
 from agentic.messages import ContextSummary, Message
 from agentic.providers.kit import Decoded
 
-__all__ = ["ItemReader", "SystemSummary", "Unit", "hash_text"]
-
 _NO_ITEMS = (str, bytes, int, float, list, tuple, NoneType)
 """An object of any other class may belong to an SDK."""
 

@@ -17,8 +17,6 @@ from agentic.errors import ConfigError
 from agentic.messages import read_summary
 from agentic.providers.kit import at, plain
 
-__all__ = ["FORMS", "Opened", "RequestForm", "describe_tools"]
-
 
 @attrs.frozen
 class Opened:

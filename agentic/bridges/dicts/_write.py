@@ -17,8 +17,6 @@ from agentic.bridges.dicts._items import ItemReader, SystemSummary, Unit, hash_t
 from agentic.bridges.dicts._requests import RequestForm
 from agentic.messages import Message
 
-__all__ = ["RequestWriter", "WrittenItems"]
-
 _GO_ON = "Continue."
 _UNDERSTOOD = "Understood."
 _SUMMARIES = 8

@@ -18,8 +18,6 @@ import attrs
 from agentic.messages import Media
 from agentic.providers.kit import at, text_at
 
-__all__ = ["Content", "ReadContent", "media_block", "read_content", "with_text"]
-
 Content: TypeAlias = str | list[str | dict[Any, Any]]
 
 _Kind: TypeAlias = Literal["text", "thinking", "media", "call"]

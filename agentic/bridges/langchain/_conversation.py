@@ -23,8 +23,6 @@ from agentic.context.view import View
 from agentic.errors import ConfigError
 from agentic.messages import Message
 
-__all__ = ["ConversationPool", "LangchainConversation", "WrittenPrompt"]
-
 _log = logging.getLogger(__name__)
 
 _GO_ON = "Continue."

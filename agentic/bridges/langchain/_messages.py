@@ -39,8 +39,6 @@ from agentic.providers.kit import native_payload, plain, text_at
 from agentic.providers.kit._messages import encodable
 from agentic.usage import Usage
 
-__all__ = ["edit", "from_message", "read_message", "to_message"]
-
 _NAME = "langchain"
 _KEY = "agentic"
 """The key in `additional_kwargs`."""

@@ -39,8 +39,6 @@ from agentic.providers.overflow import is_context_overflow
 from agentic.tokens import Counter
 from agentic.tools import ToolDefinition
 
-__all__ = ["ContextMiddleware"]
-
 _log = logging.getLogger(__name__)
 
 _KEY = "agentic_context"

@@ -26,8 +26,6 @@ from agentic.bridges.langchain._messages import read_message
 from agentic.context.budget import Compactor
 from agentic.messages import ContextSummary, Message, SummaryText, ToolCall, ToolResult
 
-__all__ = ["summarizer"]
-
 _SUMMARY_PREFIX = "Here is a summary of the conversation to date:\n\n"
 """How SummarizationMiddleware begins the message that holds a summary."""
 _MOST_SUMMARIES = 64

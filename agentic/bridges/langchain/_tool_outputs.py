@@ -11,8 +11,6 @@ from agentic.bridges.langchain._blocks import read_content, with_text
 from agentic.errors import ConfigError
 from agentic.truncate import Options
 
-__all__ = ["TruncateToolOutputs"]
-
 _Output = ToolMessage | Command[Any]
 
 

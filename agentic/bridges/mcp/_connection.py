@@ -18,8 +18,6 @@ from agentic.bridges.mcp._errors import (
 from agentic.bridges.mcp._sdk import McpSession, connect
 from agentic.bridges.mcp._server import McpServer
 
-__all__ = ["McpConnection"]
-
 _log = logging.getLogger(__name__)
 # The SDK gives a process two seconds after its stdin is closed, two more after SIGTERM, and then
 # kills it (mcp 2.3.0).

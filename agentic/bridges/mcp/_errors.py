@@ -5,8 +5,6 @@ import attrs
 
 from agentic.errors import AgenticError
 
-__all__ = ["ConnectionLost", "McpServerUnavailable", "describe", "is_disconnect"]
-
 # The code that the SDK gives requests that were open when the connection ended.
 _CONNECTION_CLOSED = -32000
 # What the SDK says if an HTTP server no longer knows the session, as after a restart:

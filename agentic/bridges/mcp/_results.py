@@ -15,8 +15,6 @@ from agentic.errors import ConfigError
 from agentic.messages import Media, ToolError, ToolResult
 from agentic.tools import ToolDefinition
 
-__all__ = ["read_result", "read_tool"]
-
 _log = logging.getLogger(__name__)
 # A ToolDefinition takes these characters, and up to 128 of them.
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.-]")

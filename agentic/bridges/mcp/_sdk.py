@@ -13,8 +13,6 @@ import anyio
 import attrs
 import mcp
 
-__all__ = ["McpSession", "Report", "Transport", "connect", "http_transport", "stdio_transport"]
-
 Report: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 """Receives the progress of a call: how far it is, out of how much, and a message."""
 Transport: TypeAlias = contextlib.AbstractAsyncContextManager[Any]

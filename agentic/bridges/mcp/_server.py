@@ -12,8 +12,6 @@ from agentic.bridges.mcp._sdk import Transport, http_transport, stdio_transport
 from agentic.errors import ConfigError
 from agentic.tools._executors import AnyPolicy, as_policy
 
-__all__ = ["McpServer"]
-
 _PREFIX = re.compile(r"[A-Za-z0-9_.-]{0,64}")
 
 

@@ -23,8 +23,6 @@ from agentic.messages import ToolCall, ToolError, ToolResult
 from agentic.tools import Registry, ToolDefinition
 from agentic.tools._executors import permits
 
-__all__ = ["McpTools"]
-
 _log = logging.getLogger(__name__)
 
 

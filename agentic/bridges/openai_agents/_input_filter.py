@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from agents import Agent
     from agents.run import CallModelData, ModelInputData
 
-__all__ = ["InputFilter"]
-
 
 @attrs.define(eq=False)
 class _Followed:

@@ -32,8 +32,6 @@ from agentic.providers.kit import native_payload, plain, text_at
 from agentic.providers.openai_responses._decoding import kept_items, message_of
 from agentic.providers.openai_responses._items import ANSWERS, OUTPUTS, type_of
 
-__all__ = ["StoreSession"]
-
 _NAME = "openai_agents"
 """The provider of a payload with outputs that answer no call; no request contains them."""
 _NO_IDS = {"", "__fake_id__"}

@@ -13,8 +13,6 @@ from typing import Any
 from agentic.loop import Decision, Input
 from agentic.messages import Message, ToolCall, ToolResult
 
-__all__ = ["asked_content", "decided_content", "texts_of"]
-
 _Json = dict[str, Any]
 
 

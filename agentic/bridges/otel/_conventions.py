@@ -13,15 +13,6 @@ from typing import Final
 
 import attrs
 
-__all__ = [
-    "PRESENT",
-    "V1_36",
-    "Conventions",
-    "chosen_conventions",
-    "content_is_wanted",
-    "well_known_provider",
-]
-
 _OPT_IN: Final = "OTEL_SEMCONV_STABILITY_OPT_IN"
 _LATEST: Final = "gen_ai_latest_experimental"
 _CONTENT: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"

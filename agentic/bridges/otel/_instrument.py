@@ -17,8 +17,6 @@ from agentic.errors import ConfigError
 from agentic.loop import Runner
 from agentic.session import Session
 
-__all__ = ["Instrumentation", "instrument"]
-
 Target: TypeAlias = "Runner | View | Session | Manager"
 
 _COMPACTION = context.create_key("agentic-compaction")

@@ -17,8 +17,6 @@ from agentic.messages import ToolCall, ToolResult, find_summary
 if TYPE_CHECKING:
     from agentic._tool_definition import ToolDefinition
 
-__all__ = ["RunTrace", "TracedExecutor"]
-
 _RUN = context.create_key("agentic-run")
 
 

@@ -13,8 +13,6 @@ from agentic.loop import Decision
 from agentic.providers.kit import replace_surrogates
 from agentic.usage import Usage, normalize
 
-__all__ = ["OpenSpan", "Telemetry", "error_type", "stated"]
-
 _SCOPE = "agentic.bridges.otel"
 _OPEN = context.create_key("agentic-open-span")
 _NANO = 1e9

@@ -32,8 +32,6 @@ from agentic.errors import ContextOverflow
 from agentic.providers import anthropic, openai_chat
 from agentic.tokens import Counter
 
-__all__ = ["Proxy"]
-
 _log = logging.getLogger(__name__)
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 # Wherever a provider or a gateway has its key. Two clients with different ones share nothing.

@@ -9,8 +9,6 @@ import attrs
 
 from agentic.bridges._lists import are_same
 
-__all__ = ["ListText", "RequestBody"]
-
 _SPACE = re.compile(r"[ \t\n\r]*")
 _AFTER_ITEM = re.compile(r"[ \t\n\r]*([,\]])[ \t\n\r]*")
 _decode = json.JSONDecoder().raw_decode

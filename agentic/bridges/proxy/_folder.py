@@ -18,8 +18,6 @@ import attrs
 from agentic.errors import ConfigError
 from agentic.history._disk import write_private
 
-__all__ = ["SavedConversation", "StateFolder"]
-
 _log = logging.getLogger(__name__)
 _VERSION = 1
 _DAMAGED = (KeyError, OSError, OverflowError, RecursionError, TypeError, ValueError)

@@ -19,8 +19,6 @@ from agentic.bridges.dicts import Conversation
 from agentic.bridges.proxy._body import ListText
 from agentic.bridges.proxy._folder import StateFolder
 
-__all__ = ["PooledConversation", "ProxyPool"]
-
 _log = logging.getLogger(__name__)
 _MARK = "cache_control"
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode

@@ -11,8 +11,6 @@ from agentic.errors import ContextOverflow
 from agentic.providers.kit import at, items_at
 from agentic.providers.overflow import is_context_overflow
 
-__all__ = ["ReplyReader"]
-
 # From here on a reply is passed on unread: no model writes as much.
 _MAX_BYTES = 16 * 2**20
 _EITHER_ZLIB_OR_GZIP = 32 + zlib.MAX_WBITS

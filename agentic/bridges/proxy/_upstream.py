@@ -16,8 +16,6 @@ from agentic.bridges.proxy._replies import ReplyReader
 from agentic.errors import ConfigError
 from agentic.providers.overflow import is_context_overflow
 
-__all__ = ["Relay", "Upstream", "unless_gone"]
-
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 # https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1 (2026-11): they concern one connection only.

@@ -29,8 +29,6 @@ from agentic.providers.overflow import is_context_overflow
 from agentic.tokens import Counter
 from agentic.tools import ToolDefinition
 
-__all__ = ["ContextBudget"]
-
 _Deps = TypeVar("_Deps")
 
 

@@ -23,8 +23,6 @@ from agentic.bridges.pydantic_ai._read import Reading, ours, read
 from agentic.bridges.pydantic_ai._write import edit_parts, write
 from agentic.messages import Message
 
-__all__ = ["History"]
-
 
 def _go_on() -> ModelRequest:
     return ModelRequest([UserPromptPart("Continue.")])

@@ -25,8 +25,6 @@ from agentic.messages import (
 )
 from agentic.usage import Usage
 
-__all__ = ["METADATA_KEY", "UPLOADED", "Reading", "ours", "read", "role_of", "to_messages"]
-
 METADATA_KEY = "agentic"
 """Where our data is in the metadata of a part or a message. The framework never sends metadata."""
 UPLOADED = "uploaded_file"

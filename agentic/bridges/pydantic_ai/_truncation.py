@@ -14,8 +14,6 @@ from agentic.errors import ConfigError
 from agentic.history import OutputStore
 from agentic.messages import ToolCall
 
-__all__ = ["TruncateToolReturns"]
-
 _log = logging.getLogger(__name__)
 _Deps = TypeVar("_Deps")
 

@@ -4,8 +4,6 @@ from pydantic_ai.usage import RequestUsage, RunUsage
 
 from agentic.usage import Usage
 
-__all__ = ["request_usage", "usage"]
-
 
 def usage(given: RequestUsage | RunUsage) -> Usage:
     """Return the usage of a request or of a run, in tokens.

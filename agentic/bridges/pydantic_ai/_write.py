@@ -17,8 +17,6 @@ from agentic.messages import Media, Message, ToolResult
 from agentic.providers.kit import results_with_content
 from agentic.providers.kit._messages import encodable
 
-__all__ = ["edit_parts", "to_model_messages", "write"]
-
 _OUTCOMES = {
     "not_allowed": "denied",
     "interrupted": "interrupted",

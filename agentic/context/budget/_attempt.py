@@ -13,8 +13,6 @@ from agentic.messages import ContextSummary, Message, SummaryText, find_summary,
 from agentic.tokens import MessageSizes, TokenCache, describe_largest
 from agentic.usage import ReportedCall, Usage
 
-__all__ = ["Attempt", "Compaction", "CompactionTarget", "Snapshot", "summarize"]
-
 _LOW_GAIN = 0.1
 """A compaction that frees a smaller share of the context than this counts as a low gain."""
 

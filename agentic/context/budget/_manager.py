@@ -19,8 +19,6 @@ from agentic.errors import CompactionRefused, HistoryChanged
 from agentic.messages import Message, RecentConversations, check_messages, find_summary
 from agentic.tokens import Counter, TokenCache
 
-__all__ = ["Backoff", "Manager"]
-
 _AFTER_FAILURE = 1.05
 """The growth factor of the context since a failure before the next attempt."""
 _AFTER_USELESS = 1.25

@@ -8,8 +8,6 @@ import attrs
 from agentic.context.budget._policy import Policy, is_long
 from agentic.messages import Message, Round, find_task, prefix_length, split_rounds
 
-__all__ = ["Plan", "plan"]
-
 _SUMMARY_SHARE = 4
 """A trigger's limit divided by this is reserved for the summary."""
 

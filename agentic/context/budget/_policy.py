@@ -12,8 +12,6 @@ from agentic._validate import seconds, share, whole
 from agentic.errors import ConfigError
 from agentic.messages import Message, find_summary, prefix_length
 
-__all__ = ["Policy", "find_trigger", "is_long"]
-
 # The token defaults are those of pi-mono (reserve 16,384, keep 20,000), limited to shares of the
 # window so that a small window has room for both. The six recent messages are supyagent's default.
 _RESERVE_TOKENS = 16_384

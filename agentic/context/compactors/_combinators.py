@@ -8,8 +8,6 @@ from agentic.context.digest import TITLE, Digest
 from agentic.errors import CompactionRefused, ConfigError
 from agentic.messages import Message, SummaryText
 
-__all__ = ["first_of", "with_digest"]
-
 
 def first_of(*compactors: Compactor) -> "FirstOf":
     """Return a compactor that tries these in order until one returns a summary.

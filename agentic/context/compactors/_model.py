@@ -18,8 +18,6 @@ from agentic.errors import CompactionRefused, ConfigError, ContextOverflow
 from agentic.messages import Media, Message, split_rounds
 from agentic.tokens import CharCounter, Counter
 
-__all__ = ["Ask", "Model"]
-
 Ask: TypeAlias = Callable[[str], Awaitable[str]]
 """A function from a prompt to the model's answer. It can report its usage with `usage.report`."""
 

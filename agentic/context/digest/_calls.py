@@ -20,8 +20,6 @@ from agentic.context.digest._shell import What, effects, is_path, patch_effects,
 from agentic.context.digest._text import LINE, cut, one_line
 from agentic.context.digest._turns import ENDS, TRACEBACK, Called, Kind, exit_code
 
-__all__ = ["Commands", "Failures", "Files", "FilesRead", "error_line"]
-
 MAX_NAMES = 10
 """The most files in one line. If there is no room for a line, all of it is left out."""
 

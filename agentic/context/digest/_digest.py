@@ -14,8 +14,6 @@ from agentic.context.digest._turns import Kind, read_turns, unanswered
 from agentic.messages import ContextSummary, Message, SummaryText, check_messages
 from agentic.tokens import CharCounter, Counter
 
-__all__ = ["Digest"]
-
 _NOTES, _VERSION = "digest", 6
 """The key and the format of the notes. A digest with notes of another format is quoted."""
 

@@ -20,8 +20,6 @@ import attrs
 from agentic.context.digest._text import LINE, MARK, PARAGRAPH, cut, escape, tidy
 from agentic.context.digest._turns import Called, Kind, Words
 
-__all__ = ["CHARS_PER_TOKEN", "STORED_CHARS", "TITLE", "Index", "Line", "Section", "fit"]
-
 STORED_CHARS = 4000
 """The largest length of a text in the notes: a page, which is more than any section shows."""
 TITLE = "# Digest of the conversation so far"

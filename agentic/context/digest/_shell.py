@@ -15,8 +15,6 @@ import attrs
 
 from agentic.context.digest._tools import ToolKind
 
-__all__ = ["Effect", "Part", "What", "effects", "is_path", "patch_effects", "split_command"]
-
 What: TypeAlias = ToolKind | Literal["revert"]
 Effect: TypeAlias = tuple[str, What]
 """A path and what happens to that file, or to all files below that path."""

@@ -14,8 +14,6 @@ from agentic.context.digest._section import STORED_CHARS, Line, Section
 from agentic.context.digest._text import LINE, PARAGRAPH, cut, one_line, sentences
 from agentic.context.digest._turns import Called, Kind, Words, message_ref, refusal
 
-__all__ = ["Notices", "Progress", "Requests", "Statements"]
-
 _CUES = {
     "en": "decision, decid, agreed, choose, chose, going with, go with, went with, settled on, "
     "from now on, must not, root cause, culprit, turns out, turned out, problem is, issue is, "

@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-__all__ = ["LINE", "MARK", "PARAGRAPH", "cut", "escape", "one_line", "sentences", "tidy"]
-
 MARK = " ..."
 LINE, PARAGRAPH = 200, 400
 """The longest line (two of a terminal) and paragraph that are quoted in full, in characters."""

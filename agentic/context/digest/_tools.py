@@ -12,8 +12,6 @@ import attrs
 
 from agentic.errors import ConfigError
 
-__all__ = ["ToolKind", "ToolTable"]
-
 ToolKind: TypeAlias = Literal["read", "write", "edit", "delete", "run"]
 
 _PREFIX = re.compile(r"^.*(?:__|[./:])(?=.)", re.DOTALL)

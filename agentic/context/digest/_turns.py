@@ -21,11 +21,6 @@ from agentic.context.digest._text import LINE, cut, one_line
 from agentic.context.digest._tools import ToolKind, ToolTable
 from agentic.messages import Message, Round, ToolCall, ToolResult, split_rounds
 
-__all__ = [
-    "ENDS", "TRACEBACK", "Called", "Kind", "Words", "exit_code", "message_ref",
-    "own_words", "read_call", "read_turns", "refusal", "unanswered",
-]  # fmt: skip
-
 ENDS = 400
 """The number of characters at either end of an output that are searched for an exit code. Harnesses
 write it before or after the command's own output; a file that is printed may contain any text."""

@@ -9,8 +9,6 @@ import attrs
 
 from agentic.messages import Media, ToolCall, ToolError, ToolResult
 
-__all__ = ["attachments", "cleared_arguments", "cleared_result", "place_of"]
-
 _MAX_FAILURE_CHARS = 200
 _MAX_ARGUMENT_CHARS = 100
 """Shorter texts in arguments are kept: a path or a command still says what the call was about."""

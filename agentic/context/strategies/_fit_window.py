@@ -30,8 +30,6 @@ from agentic.messages import (
 )
 from agentic.tokens import Counter, MessageSizes, TokenCache, approx_token_counter
 
-__all__ = ["FitContextWindow"]
-
 _log = logging.getLogger(__name__)
 _NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 """A fixed time, so that views of the same history are equal no matter when they are made."""

@@ -6,8 +6,6 @@ import attrs
 
 from agentic.messages import Message, RecentConversations, Round, Task, count_settled, split_rounds
 
-__all__ = ["KnownRounds", "Sorted"]
-
 _T = TypeVar("_T")
 
 

@@ -19,8 +19,6 @@ from agentic.errors import ConfigError
 from agentic.messages import Message, Role, Round, ToolCall, ToolResult
 from agentic.tokens import Counter, TokenCache, approx_token_counter
 
-__all__ = ["Importance", "KeepLast", "TrimRounds", "truncate_messages"]
-
 _T = TypeVar("_T", bound=Message | Mapping[str, Any])
 _ROLES: dict[str, Role] = {
     "system": "system",

@@ -11,8 +11,6 @@ from agentic.errors import ConfigError
 from agentic.messages import Message
 from agentic.tokens import Counter, describe_largest
 
-__all__ = ["Chain", "ContextStrategy", "Fit", "SyncSummarizer", "as_chain"]
-
 
 @runtime_checkable
 class ContextStrategy(Protocol):

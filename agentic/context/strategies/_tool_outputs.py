@@ -26,8 +26,6 @@ from agentic.errors import ConfigError
 from agentic.messages import Message, RecentConversations, Round, Task, ToolCall, ToolResult
 from agentic.tokens import Counter, MessageSizes, TokenCache, approx_token_counter
 
-__all__ = ["ClearToolOutputs", "TruncateToolOutputs"]
-
 
 def _names(names: Any) -> frozenset[str]:
     # A str is iterable, too: each of its letters would be a name.

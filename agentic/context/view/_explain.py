@@ -13,8 +13,6 @@ from agentic.context.view._lineage import Branch
 from agentic.messages import Message, reopen_rounds
 from agentic.tokens import TokenCache
 
-__all__ = ["Removal", "Stage", "explain"]
-
 _REPAIR = "repair"
 _REFUSED = "a provider would refuse a result that answers no call"
 

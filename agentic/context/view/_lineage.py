@@ -26,8 +26,6 @@ from agentic.messages import (
     to_plain,
 )
 
-__all__ = ["Branch", "Generation", "Lineage", "digest_of", "same_to_provider"]
-
 _MOST_GENERATIONS = 8
 """Each one holds the text of a summary, and few return to a branch after several more summaries."""
 

@@ -31,8 +31,6 @@ from agentic.messages import (
 from agentic.tokens import ContextMeter, Counter, TokenCache, describe_largest
 from agentic.usage import Usage, normalize
 
-__all__ = ["Draft", "RequestBuilder", "begins_with"]
-
 _MakeView: TypeAlias = Callable[[list[Message]], list[Message]]
 
 _SHARE = "summary share"

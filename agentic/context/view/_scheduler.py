@@ -18,8 +18,6 @@ from agentic.context.view._window import Note
 from agentic.errors import ConfigError
 from agentic.messages import Message
 
-__all__ = ["Check", "CompactionScheduler", "TaskLock", "is_loop_running", "run", "run_elsewhere"]
-
 _T = TypeVar("_T")
 _VERSION = 1
 """The version of a View's state."""

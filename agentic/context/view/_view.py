@@ -35,8 +35,6 @@ from agentic.messages import Message
 from agentic.tokens import Counter
 from agentic.usage import Usage
 
-__all__ = ["Prepared", "View"]
-
 _AFTER_OVERFLOW = 0.75
 """The largest size of a second request, as a share of the refused one's. The provider counts
 differently, so a request that is only just smaller may be refused again."""

@@ -16,8 +16,6 @@ from agentic.context.budget import Policy
 from agentic.messages import Message, prefix_length, split_rounds
 from agentic.tokens import Counter, TokenCache
 
-__all__ = ["Note", "WindowFitter"]
-
 _OUTPUT_CHARS = tuple(1 << power for power in range(15, 7, -1))
 """The limits tried, in characters, for the outputs of recent messages that do not fit. They are
 powers of two, so that the choice seldom changes and the provider's prompt cache stays valid."""

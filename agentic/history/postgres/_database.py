@@ -21,15 +21,6 @@ from psycopg import errors, pq
 from agentic.errors import HistoryConflict, HistoryNotWritten, HistoryUnavailable
 from agentic.history.postgres._server import Connection, connect, is_over, without_limit
 
-__all__ = [
-    "MIGRATIONS",
-    "KeptConnections",
-    "Link",
-    "check_owner",
-    "end_former",
-    "lock_session",
-    "purge",
-]
 MIGRATIONS = [
     """
     CREATE TABLE agentic.version (version integer NOT NULL);

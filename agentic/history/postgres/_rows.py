@@ -31,8 +31,6 @@ from agentic.history._rows import Query, Question, SessionRows, State, is_leased
 from agentic.history.postgres._database import lock_session
 from agentic.history.postgres._server import SYNCHRONOUS, Connection
 
-__all__ = ["Fence", "PostgresRows", "acquire", "refuse_leased", "release", "renew"]
-
 T = TypeVar("T")
 _LIMIT_BYTES = 1_000_000_000
 """A value must be smaller than 1 GiB: https://www.postgresql.org/docs/current/limits.html"""

@@ -20,19 +20,6 @@ from psycopg.rows import TupleRow
 
 from agentic.errors import ConfigError, HistoryNotWritten, HistoryUnavailable
 
-__all__ = [
-    "SYNCHRONOUS",
-    "Connection",
-    "check_dsn",
-    "connect",
-    "explain",
-    "is_over",
-    "place",
-    "reading",
-    "without_limit",
-    "writing",
-]
-
 Connection: TypeAlias = psycopg.AsyncConnection[TupleRow]
 
 

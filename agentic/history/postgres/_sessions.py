@@ -54,8 +54,6 @@ from agentic.history.postgres._server import (
 from agentic.history.postgres._writer import PostgresWriter
 from agentic.messages import Message
 
-__all__ = ["PostgresSessions", "PostgresStore"]
-
 T = TypeVar("T")
 P = ParamSpec("P")
 _BATCH_ROWS = 500

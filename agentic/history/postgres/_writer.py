@@ -27,8 +27,6 @@ from agentic.history.postgres._rows import Fence, PostgresRows, refuse_leased
 from agentic.history.postgres._server import Connection, explain, writing
 from agentic.messages import Message
 
-__all__ = ["PostgresWriter"]
-
 
 @attrs.frozen
 class _Sent:

@@ -28,22 +28,6 @@ from agentic.history._disk import (
     sync_folders,
 )
 
-__all__ = [
-    "BUSY_SECONDS",
-    "Busy",
-    "begin",
-    "checkpoint",
-    "connect_writer",
-    "lock_session",
-    "locked_session",
-    "not_written",
-    "purge",
-    "reading",
-    "transaction",
-    "unlock",
-    "writing",
-]
-
 APPLICATION_ID = 0x61677463
 """The bytes `agtc`, by which `file` and SQLite recognize our databases."""
 # Entries have no rowid: stored by (session, seq), the rows of a view lie next to each other.

@@ -19,8 +19,6 @@ from agentic.history._protocols import Lease
 from agentic.history._rows import Question, SessionRows, State, is_leased
 from agentic.history._validate import from_timestamp
 
-__all__ = ["SqliteRows", "acquire", "check", "refuse_leased", "release", "renew"]
-
 T = TypeVar("T")
 _FIND = "SELECT owner FROM leases WHERE session = ? AND expires_at > ?"
 _HELD = "SELECT 1 FROM leases WHERE session = ? AND epoch = ? AND expires_at > ?"

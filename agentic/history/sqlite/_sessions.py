@@ -46,8 +46,6 @@ from agentic.history.sqlite._rows import SqliteRows, acquire, refuse_leased, rel
 from agentic.history.sqlite._writer import SqliteWriter
 from agentic.messages import Message
 
-__all__ = ["SqliteSessions", "SqliteStore"]
-
 T = TypeVar("T")
 _PATIENCE_SECONDS = 0.01
 """How long an event loop waits for another process's commit before a thread does."""

@@ -34,8 +34,6 @@ from agentic.history.sqlite._database import (
 from agentic.history.sqlite._rows import SqliteRows, check, refuse_leased
 from agentic.messages import Message
 
-__all__ = ["SqliteWriter"]
-
 T = TypeVar("T")
 _Point: TypeAlias = tuple[int, int]
 """Up to where a caller knows the session, as `SessionRows.locate` returns it."""

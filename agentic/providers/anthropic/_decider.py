@@ -27,8 +27,6 @@ if TYPE_CHECKING:
         anthropic.AsyncAnthropic | anthropic.AsyncAnthropicBedrock | anthropic.AsyncAnthropicVertex
     )
 
-__all__ = ["Decider", "reply_tokens"]
-
 # For a model whose reply limit is unknown: the smallest limit of any model in the catalog.
 _DEFAULT_MAX_TOKENS = 4096
 # The SDK requires streaming for a reply that might take over ten minutes: over 21,333 tokens,

@@ -26,20 +26,6 @@ from agentic.providers.kit._messages import (
     decoded_result,
 )
 
-__all__ = [
-    "INVALID_JSON",
-    "NAME",
-    "IncrementalDecoder",
-    "blocks_of",
-    "decode",
-    "decode_request",
-    "read_payload",
-    "system_part",
-    "text_block",
-    "text_of",
-    "wire_message",
-]
-
 NAME = "anthropic"
 INVALID_JSON = "INVALID_JSON"
 """The key for arguments that are not a JSON object, as the provider recommends:

@@ -46,15 +46,6 @@ from agentic.providers.kit._media import text_with_media, to_base64
 from agentic.providers.kit._messages import payload_facts
 from agentic.tools import ToolDefinition
 
-__all__ = [
-    "TOOL_NAMES",
-    "directive_only",
-    "encode",
-    "encode_request",
-    "encode_tools",
-    "follows_well",
-]
-
 # https://github.com/BerriAI/litellm/pull/26788.
 TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,128}"), 128)
 # Values of a tool's callers that the API defines; any other value is defined by the host:

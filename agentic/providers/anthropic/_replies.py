@@ -9,8 +9,6 @@ from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.kit._json import count_at
 from agentic.usage import StopReason, StopWords, Usage
 
-__all__ = ["STOP_WORDS", "decode_response", "reply_blocks", "stop_reason", "usage"]
-
 # All but the last: https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
 # (2026-11). `compaction` is from a beta: the pause after the server compacted the conversation,
 # https://platform.claude.com/docs/en/build-with-claude/compaction. A paused turn is neither done

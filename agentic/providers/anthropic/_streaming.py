@@ -15,8 +15,6 @@ from agentic.providers.anthropic._replies import usage
 from agentic.providers.kit import at, items_at, parse_object, plain, text_at
 from agentic.providers.kit._json import GrowingText
 
-__all__ = ["StreamedResponse", "stream_error"]
-
 # By the type of a delta: the fields that are complete in it, the field of which it is a fragment,
 # and the type of the block that it belongs to if that is not a text.
 _SETTLED = {"signature_delta": ("signature",), "compaction_delta": ("content", "encrypted_content")}

@@ -26,8 +26,6 @@ import attrs
 from agentic.providers.anthropic._decoding import blocks_of
 from agentic.providers.kit import NameRule, UniqueIds, at, items_at, text_at
 
-__all__ = ["Turn", "join", "mark_for_cache", "name_calls"]
-
 # https://github.com/langchain-ai/langchain/pull/37756; no maximum length is documented.
 _CALL_IDS = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,128}"), 128)
 _RESULT = "tool_result"

@@ -17,8 +17,6 @@ from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.kit._json import DEEPEST_ARGUMENTS, SCALARS, is_deep, is_plain, json_text
 from agentic.providers.kit._media import from_base64, to_base64
 
-__all__ = ["DocumentNames", "as_json", "encode_media", "for_boto3", "is_sound", "read_media"]
-
 _WITHOUT_BYTES = SCALARS - {bytes}
 _SERVER_TOOL = "server_tool_use"
 

@@ -30,8 +30,6 @@ from agentic.providers.bedrock._replies import decode_response
 from agentic.providers.bedrock._streaming import StreamedResponse
 from agentic.providers.kit import at, items_at
 
-__all__ = ["Decider"]
-
 # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseTokensRequest.html
 _COUNTED = ("messages", "system", "toolConfig", "additionalModelRequestFields")
 # From models that reject text next to calls or results: see `_families`.

@@ -21,8 +21,6 @@ from agentic.providers.kit._messages import (
     decoded_result,
 )
 
-__all__ = ["NAME", "IncrementalDecoder", "decode", "decode_payload", "decode_request", "is_blank"]
-
 NAME = "bedrock"
 # The most common block types. A message that has no other is not searched for media.
 _NO_MEDIA = {"text", "toolUse", "reasoningContent"}

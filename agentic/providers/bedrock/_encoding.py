@@ -33,8 +33,6 @@ from agentic.providers.kit._media import text_with_media
 from agentic.providers.kit._messages import payload_facts
 from agentic.tools import ToolDefinition
 
-__all__ = ["CALL_IDS", "TOOL_NAMES", "encode", "encode_request", "encode_tools"]
-
 TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,64}"), 64)
 CALL_IDS = NameRule(re.compile(r"[a-zA-Z0-9_.:-]{1,64}"), 64)
 """The rules for names and ids:

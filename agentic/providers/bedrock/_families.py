@@ -13,16 +13,6 @@ from typing import Any
 
 from agentic.providers.kit import at, items_at, text_at
 
-__all__ = [
-    "fit_family",
-    "is_two_kinds",
-    "mark_for_cache",
-    "part_turns",
-    "refuses_two_kinds",
-    "says_before_results",
-    "wants_results_first",
-]
-
 # Llama 4: https://github.com/strands-agents/harness-sdk/issues/1223. Mistral Large: the integration
 # tests of https://github.com/langchain-ai/langchain-aws expect a rejection. Recorded: Claude 4.5
 # accepts both, Nova 2 text next to results, Nova Micro and Kimi K2 text next to calls. The Decider

@@ -10,8 +10,6 @@ from agentic.providers.kit import at, items_at, text_at
 from agentic.providers.kit._json import count_at
 from agentic.usage import StopReason, StopWords, Usage
 
-__all__ = ["STOP_WORDS", "decode_response", "stop_reason", "usage"]
-
 STOP_WORDS = StopWords(
     NAME,
     {

@@ -16,8 +16,6 @@ from agentic.providers.kit import at, items_at, parse_object, text_at
 from agentic.providers.kit._json import GrowingText, is_deep
 from agentic.providers.kit._media import from_base64, to_base64
 
-__all__ = ["StreamedResponse"]
-
 # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html (2026-11):
 # an error in a stream arrives after the response's status; these are the equivalent statuses.
 _STATUS = {

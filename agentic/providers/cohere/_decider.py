@@ -35,8 +35,6 @@ from agentic.usage import StopReason, StopWords, Usage, normalize
 if TYPE_CHECKING:
     from cohere import AsyncClientV2
 
-__all__ = ["STOP_WORDS", "Decider", "StreamedResponse", "decode_response", "stop_reason", "usage"]
-
 STOP_WORDS = StopWords(
     NAME,
     {

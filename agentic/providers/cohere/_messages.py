@@ -45,19 +45,6 @@ from agentic.providers.kit._messages import (
 )
 from agentic.tools import ToolDefinition
 
-__all__ = [
-    "NAME",
-    "PLAN_END",
-    "TOOL_NAMES",
-    "IncrementalDecoder",
-    "decode",
-    "decode_message",
-    "decode_request",
-    "encode",
-    "encode_request",
-    "encode_tools",
-]
-
 NAME = "cohere"
 PLAN_END = "\n\n"
 """Between the plan and the content of a reply that has both."""

@@ -25,8 +25,6 @@ from agentic.providers.kit import plain, text_at
 if TYPE_CHECKING:
     from google.genai import Client
 
-__all__ = ["Decider"]
-
 # The contents passed to the SDK, which requires some; those in `extra_body` replace them.
 _PLACEHOLDER = "."
 # In a body: an instruction that was decoded keeps its own spelling.

@@ -51,20 +51,6 @@ from agentic.providers.kit._messages import (
     decoded_result,
 )
 
-__all__ = [
-    "NAME",
-    "REST",
-    "RESULTS",
-    "IncrementalDecoder",
-    "decode",
-    "decode_request",
-    "is_made_up",
-    "made_ids",
-    "read_message",
-    "read_text",
-    "shared_parts",
-]
-
 NAME = "gemini"
 RESULTS, REST = "results", "rest"
 """The parts of a content that becomes two messages are split into these two shares."""

@@ -50,8 +50,6 @@ from agentic.providers.kit._media import media_note, read_data_url, text_with_me
 from agentic.providers.kit._messages import is_untouched
 from agentic.tools import ToolDefinition
 
-__all__ = ["TOOL_NAMES", "encode", "encode_request", "encode_tools"]
-
 # https://ai.google.dev/api/caching#FunctionDeclaration (2026-11).
 TOOL_NAMES = NameRule(re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}"), 128)
 # Sent for an empty user message: a content needs at least one part.

@@ -12,23 +12,6 @@ from typing import Any
 
 from agentic.providers.kit import plain, text_at
 
-__all__ = [
-    "ANSWERS",
-    "CALLS",
-    "TO_STANDARD",
-    "WITH_MEDIA",
-    "content_of",
-    "contents_of",
-    "field",
-    "has_field",
-    "is_object",
-    "keys_of",
-    "list_of",
-    "parts_of",
-    "response_of",
-    "text_of",
-]
-
 # The keys of parts that are calls, that are results, and that are media.
 CALLS = frozenset({"functionCall", "function_call"})
 ANSWERS = frozenset({"functionResponse", "function_response"})

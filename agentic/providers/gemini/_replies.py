@@ -26,8 +26,6 @@ from agentic.providers.gemini._fields import (
 from agentic.providers.kit import at
 from agentic.usage import StopReason, StopWords, Usage
 
-__all__ = ["STOP_WORDS", "decode_response", "stop_reason", "usage"]
-
 # https://ai.google.dev/api/generate-content#FinishReason and
 # https://docs.cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/GenerateContentResponse
 # and the enum of google-genai 3.4, which has both (2026-11).

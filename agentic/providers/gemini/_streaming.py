@@ -31,8 +31,6 @@ from agentic.providers.gemini._fields import (
 )
 from agentic.providers.kit._json import GrowingText, join_pieces
 
-__all__ = ["StreamedResponse", "failure_in"]
-
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d{1,9})\]|\[(?:'([^']*)'|"([^"]*)")\]""")
 # The maximum nesting of protocol buffers in JSON (`google.protobuf.json_format.Parse`, 2026-11).
 # The value at a longer path is stored with the path itself as the key, which no tool expects.

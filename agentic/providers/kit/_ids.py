@@ -16,8 +16,6 @@ from agentic.loop import Decision
 from agentic.messages import Message
 from agentic.tools import ToolDefinition
 
-__all__ = ["CallMatcher", "KnownIds", "NameRule", "UniqueIds", "number_ids"]
-
 _OTHER = re.compile(r"[^a-zA-Z0-9_-]")
 _NO_WORD = re.compile(r"[^a-zA-Z0-9_]")
 

@@ -19,29 +19,6 @@ from typing import Any
 from agentic.messages import ToolCall
 from agentic.usage import Usage
 
-__all__ = [
-    "DEEPEST_ARGUMENTS",
-    "SCALARS",
-    "UNPARSED",
-    "GrowingText",
-    "arguments_as_object",
-    "arguments_as_text",
-    "arguments_of",
-    "at",
-    "call_with_object",
-    "count_at",
-    "has_object",
-    "is_deep",
-    "is_plain",
-    "items_at",
-    "join_pieces",
-    "json_text",
-    "parse_object",
-    "plain",
-    "replace_surrogates",
-    "text_at",
-]
-
 SCALARS: frozenset[type] = frozenset({str, int, float, bool, bytes, type(None)})
 """The types of values that need no conversion."""
 

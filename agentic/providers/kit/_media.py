@@ -9,19 +9,6 @@ import attrs
 
 from agentic.messages import Media, Message, ToolResult
 
-__all__ = [
-    "data_url",
-    "from_base64",
-    "image_part",
-    "media_note",
-    "part_as_it_came",
-    "read_data_url",
-    "results_with_content",
-    "text_with_media",
-    "text_with_notes",
-    "to_base64",
-]
-
 
 def to_base64(data: bytes) -> str:
     """Encode bytes as base64 text.

@@ -19,8 +19,6 @@ from agentic.tokens import approx_token_counter, count_tokens
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Decider"]
-
 _PATH = "/api/chat"
 _OURS = {"model", "messages", "tools", "stream", "options"}
 """Fields of the request that the options do not replace."""

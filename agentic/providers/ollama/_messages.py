@@ -39,17 +39,6 @@ from agentic.providers.kit._messages import (
 )
 from agentic.tools import ToolDefinition
 
-__all__ = [
-    "NAME",
-    "IncrementalDecoder",
-    "decode",
-    "decode_reply",
-    "decode_request",
-    "encode",
-    "encode_request",
-    "encode_tools",
-]
-
 NAME = "ollama"
 _ROLES: dict[str, Role] = {"system": "system", "assistant": "assistant", "tool": "tool"}
 _MADE_UP = re.compile(r"call_[0-9a-f]{16}_\d+_(\d+)")

@@ -18,15 +18,6 @@ from agentic.providers.kit._json import GrowingText, join_pieces
 from agentic.providers.ollama._messages import NAME, decode_reply
 from agentic.usage import StopReason, StopWords, Usage
 
-__all__ = [
-    "STOP_WORDS",
-    "StreamedResponse",
-    "decode_response",
-    "failure_in",
-    "stop_reason",
-    "usage",
-]
-
 STOP_WORDS = StopWords(
     NAME,
     {

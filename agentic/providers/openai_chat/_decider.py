@@ -21,8 +21,6 @@ from agentic.usage import StopReason
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-__all__ = ["Decider"]
-
 _OURS = {"tools", "stream", "stream_options"}
 """Options that are not passed on unchanged."""
 

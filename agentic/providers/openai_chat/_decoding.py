@@ -28,17 +28,6 @@ from agentic.providers.kit._messages import (
     decoded_result,
 )
 
-__all__ = [
-    "NAME",
-    "IncrementalDecoder",
-    "custom_of",
-    "decode",
-    "decode_message",
-    "decode_request",
-    "legacy_of",
-    "part_of",
-]
-
 NAME = "openai_chat"
 _THINKING = {"reasoning_content", "reasoning", "reasoning_details"}
 _UNKNOWN = "application/octet-stream"

@@ -28,16 +28,6 @@ from agentic.providers.kit._messages import function_tools, is_untouched
 from agentic.providers.openai_chat._decoding import NAME, decode_message, legacy_of, part_of
 from agentic.tools import ToolDefinition
 
-__all__ = [
-    "MAX_ID_CHARS",
-    "TOOL_NAMES",
-    "encode",
-    "encode_tools",
-    "is_call_id",
-    "sendable_payload",
-    "with_objects_on_the_wire",
-]
-
 MAX_ID_CHARS = 40
 """https://github.com/camel-ai/camel/issues/2215 quotes the error for a longer id."""
 TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,64}"), 64)

@@ -19,16 +19,6 @@ from agentic.providers.openai_chat._decoding import NAME, decode_message
 from agentic.providers.openai_chat._encoding import with_objects_on_the_wire
 from agentic.usage import StopReason, StopWords, Usage
 
-__all__ = [
-    "NO_WORD",
-    "STOP_WORDS",
-    "decode_response",
-    "failure_in",
-    "find_usage",
-    "stop_reason",
-    "usage",
-]
-
 NO_WORD = {"", "null", "not_finished"}
 """Values of `finish_reason` while the reply is not finished: an empty string at Snowflake, "null"
 at DashScope (https://www.alibabacloud.com/help/en/model-studio/qwen-api-reference), "not_finished"

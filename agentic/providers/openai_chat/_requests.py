@@ -28,8 +28,6 @@ from agentic.providers.openai_chat._encoding import (
 from agentic.tokens import TokenCache, approx_token_counter
 from agentic.tools import ToolDefinition
 
-__all__ = ["GrowingRequests", "encode_request"]
-
 _TEXTS = {"content", "reasoning_content", "reasoning", "refusal"}
 _GO_ON = "Go on."
 

@@ -14,8 +14,6 @@ from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.kit._json import GrowingText, join_pieces
 from agentic.providers.openai_chat._replies import NO_WORD, failure_in, find_usage
 
-__all__ = ["StreamedResponse"]
-
 _THINKING = "thinking_blocks"
 _OWN = {"index", "id", "function", "custom"}
 _TEXTS = ("content", "refusal", "reasoning", "reasoning_content")

@@ -18,8 +18,6 @@ from agentic.providers.openai_responses._streaming import StreamedResponse, rais
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-__all__ = ["Decider"]
-
 # Reasoning that can be sent back: https://platform.openai.com/docs/guides/reasoning.
 _REASONING: Mapping[str, Any] = {"include": ["reasoning.encrypted_content"]}
 # From errors that reject `include`: OpenAI's, and those of servers that do not know the option. An

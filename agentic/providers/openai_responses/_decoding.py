@@ -33,17 +33,6 @@ from agentic.providers.openai_responses._items import (
     type_of,
 )
 
-__all__ = [
-    "NAME",
-    "UNSEEN_CALLS",
-    "IncrementalDecoder",
-    "decode",
-    "decode_request",
-    "kept_items",
-    "message_of",
-    "reply",
-]
-
 NAME = "openai_responses"
 UNSEEN_CALLS = "answers_calls_on_the_server"
 """A key in the payload of a tool message whose calls the provider stores: it is not orphaned."""

@@ -56,8 +56,6 @@ from agentic.providers.openai_responses._items import (
 )
 from agentic.tools import ToolDefinition
 
-__all__ = ["MAX_ID_CHARS", "TOOL_NAMES", "encode", "encode_request", "encode_tools"]
-
 # https://github.com/AnswerDotAI/fastllm/issues/45 quotes the error for a longer id. An id may have
 # any characters, but at least one: https://github.com/orchidfiles/ungate/pull/41,
 # https://github.com/earendil-works/pi/issues/2917.

@@ -24,31 +24,6 @@ from agentic.providers.kit._json import json_text
 from agentic.providers.kit._media import data_url, results_with_content, text_with_notes
 from agentic.providers.kit._messages import decoded_call
 
-__all__ = [
-    "ANSWERS",
-    "OUTPUTS",
-    "OpenCalls",
-    "answer",
-    "answered_id",
-    "call_id_of",
-    "can_answer",
-    "has_openais_id",
-    "is_openais",
-    "is_unsealed",
-    "item_role",
-    "item_text",
-    "own_id",
-    "parts_of",
-    "reasoning_text",
-    "refusal_text",
-    "runs_on_server",
-    "shell_ids",
-    "texts",
-    "tool_call",
-    "type_of",
-    "written_calls",
-]
-
 ANSWERS: Mapping[str, str] = {
     "function_call": "function_call_output",
     "custom_tool_call": "custom_tool_call_output",

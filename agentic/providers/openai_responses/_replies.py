@@ -11,8 +11,6 @@ from agentic.providers.openai_responses._decoding import NAME, reply
 from agentic.providers.openai_responses._items import refusal_text, type_of
 from agentic.usage import StopReason, StopWords, Usage
 
-__all__ = ["STOP_WORDS", "decode_response", "stop_reason", "usage"]
-
 _SERVER_FAILURES = (
     *("server_error", "rate_limit_exceeded", "invalid_prompt", "data_residency_mismatch"),
     *("vector_store_timeout", "invalid_image", "invalid_image_format", "invalid_base64_image"),

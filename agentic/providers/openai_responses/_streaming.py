@@ -18,8 +18,6 @@ from agentic.providers.kit._json import GrowingText, join_pieces
 from agentic.providers.openai_responses._decoding import NAME
 from agentic.providers.openai_responses._items import item_text
 
-__all__ = ["StreamedResponse", "raise_failure"]
-
 _LAST = {
     "response.completed",
     "response.incomplete",

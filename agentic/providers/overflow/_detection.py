@@ -26,8 +26,6 @@ from agentic.providers.overflow._error_text import (
 from agentic.providers.overflow._wordings import OTHER_ERRORS, OVERFLOWS
 from agentic.usage import StopReason, Usage, normalize
 
-__all__ = ["is_context_overflow", "read_overflow", "read_silent_overflow"]
-
 _NEVER = {401, 402, 403, 404, 407, 408, 429, 499, 504, 524}
 
 # OpenAI's context_length_exceeded, Copilot's model_max_prompt_tokens_exceeded, LiteLLM's

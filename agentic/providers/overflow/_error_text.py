@@ -18,16 +18,6 @@ from typing import Any
 
 import attrs
 
-__all__ = [
-    "ErrorInfo",
-    "Overflow",
-    "as_overflow",
-    "read_error_text",
-    "read_sizes",
-    "spell",
-    "status_of",
-]
-
 # Limits on what is read: an error may nest without end, or repeat the whole request.
 _DEPTH = 8
 _ITEMS = 20

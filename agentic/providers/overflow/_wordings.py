@@ -11,8 +11,6 @@ match it, and the sizes that must be read from it.
 import re
 from collections.abc import Mapping
 
-__all__ = ["OTHER_ERRORS", "OVERFLOWS"]
-
 # The output as the subject of a sentence: not as a summand, and not together with the input.
 _OUTPUT_ALONE = (
     r"(?:^|[.:;])(?:(?!prompt|input|messages| and | plus |\+|\d,).){0,60}?"
