@@ -15,6 +15,9 @@ them:
 
 # `as` hands on a name to strict type checkers without listing it (design/0013).
 from agentic._protocols import CompactionReason as CompactionReason
+from agentic.events._running_call import RunningCall as RunningCall
+from agentic.events._running_call import current_call
+from agentic.events._running_call import run_call as run_call
 from agentic.events._signals import AgentEnd as AgentEnd
 from agentic.events._signals import AgentStart as AgentStart
 from agentic.events._signals import ContextChanged as ContextChanged
@@ -26,7 +29,6 @@ from agentic.events._signals import MessageStart as MessageStart
 from agentic.events._signals import MessageUpdate as MessageUpdate
 from agentic.events._signals import ModelRequestEnd as ModelRequestEnd
 from agentic.events._signals import ModelRequestStart as ModelRequestStart
-from agentic.events._signals import RunningCall as RunningCall
 from agentic.events._signals import ToolExecutionEnd as ToolExecutionEnd
 from agentic.events._signals import ToolExecutionProgress as ToolExecutionProgress
 from agentic.events._signals import ToolExecutionStart as ToolExecutionStart
@@ -39,7 +41,6 @@ from agentic.events._signals import (
     context_changed,
     context_compaction_end,
     context_compaction_start,
-    current_call,
     message_end,
     message_start,
     message_update,
@@ -53,7 +54,6 @@ from agentic.events._signals import (
     turn_end,
     turn_start,
 )
-from agentic.events._signals import run_call as run_call
 from agentic.events._signals import send as send
 from agentic.events._signals import send_sync as send_sync
 
