@@ -72,6 +72,8 @@ def test_ctrl_c_before_the_command_is_silent(run_python: Callable[[str], str]) -
     """The modules of a command take longer to import than many a command to run."""
     printed = run_python(
         "import signal, sys\n"
+        # What runs in the background begins with Ctrl-C ignored.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "class Finder:\n"
         "    def find_spec(name, *_):\n"
         "        if name == 'click': signal.raise_signal(signal.SIGINT)\n"
