@@ -404,7 +404,12 @@ def test_ctrl_c_ends_starting_workers_silently(talk: Talk, tmp_path: Path) -> No
     lines = "".join(f"{json.dumps(to_plain(each))}\n" for each in talk(40, words=4_000))
     for number in range(8):
         (tmp_path / f"{number}.jsonl").write_text(lines)
-    command = [sys.executable, "-m", "agentic", "replay", str(tmp_path), "-w", "16k"]
+    # What runs in the background begins with Ctrl-C ignored.
+    program = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from agentic.cli import main; sys.exit(main())"
+    )
+    command = [sys.executable, "-c", program, "replay", str(tmp_path), "-w", "16k"]
 
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, start_new_session=True
