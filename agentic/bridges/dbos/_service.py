@@ -337,7 +337,7 @@ class Service:
         return self._place
 
     def _connect(self) -> None:
-        tables = Tables(self.database_url)
+        tables = Tables(self.database_url, self.lease_seconds)
         tables.create()
         # Not left to the engine's launch: whoever only submits needs its tables, too.
         DBOS.migrate(self.database_url)

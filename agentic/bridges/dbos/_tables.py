@@ -23,6 +23,7 @@ _log = logging.getLogger(__name__)
 _RETRY_SECONDS = 0.5
 
 _CONNECTIONS = 4
+_LONGEST_MILLISECONDS = 2**31 - 1  # of such a setting: nearly 25 days; a lease may be longer
 _metadata = sa.MetaData()
 _workers = sa.Table(
     "agentic_workers",
@@ -121,14 +122,18 @@ class Tables:
     """The tables in one database. Every method is one transaction, and may be used by threads."""
 
     url: str
+    idle_seconds: float = 60.0
+    """How long PostgreSQL keeps the locks of a process that is stopped in a transaction."""
     _engine: sa.Engine = attrs.field(init=False)
 
     @_engine.default
     def _connect(self) -> sa.Engine:
         if not self.is_sqlite:
-            return sa.create_engine(
+            engine = sa.create_engine(
                 self.url, pool_pre_ping=True, pool_size=_CONNECTIONS, max_overflow=0
             )
+            sa.event.listen(engine, "connect", self._limit_idle_transactions)
+            return engine
         engine = sa.create_engine(self.url, connect_args={"timeout": 30})
         with engine.connect() as connection:
             # Readers do not wait for writers then. It is a property of the file.
@@ -149,6 +154,15 @@ class Tables:
     @property
     def _is_gone(self) -> "sa.ColumnElement[bool]":
         return sa.or_(_workers.c.expires < self._now, _workers.c.epoch > 1)
+
+    def _limit_idle_transactions(self, connection: Any, _: object) -> None:
+        # Otherwise the next attempt at a run waits for ever, to store an event that is stored by a
+        # worker that was stopped before it committed.
+        milliseconds = int(min(_LONGEST_MILLISECONDS, max(100, 1000 * self.idle_seconds)))
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET idle_in_transaction_session_timeout = {milliseconds}")
+        # The pool rolls a connection back when it is returned, and with it the setting.
+        connection.commit()
 
     def create(self) -> None:
         """Create what is missing."""

@@ -1,8 +1,12 @@
 """The tables beside the engine's, without an engine."""
 
+import runpy
 from pathlib import Path
+from typing import Any
 
-from agentic.bridges.dbos._tables import Tables
+from agentic.bridges.dbos._tables import Tables, engine_url
+
+PARTS = runpy.run_path(str(Path(__file__).with_name("fleet.py")))
 
 
 def test_service_takes_only_its_own_workers(tmp_path: Path) -> None:
@@ -28,4 +32,20 @@ def test_forgotten_runs_leave_no_row(tmp_path: Path) -> None:
 
     assert counts == [1, 2, 1]
     assert [tables.attempts(run) for run in ("given-up", "other")] == [0, 1]
+    tables.close()
+
+
+def test_stopped_writer_does_not_keep_an_event(postgres: Any) -> None:
+    """The next attempt at a run stores the same events, and would wait for the one under way."""
+    url = PARTS["as_url"](postgres.make_database())
+    tables = Tables(engine_url(url), 0.2)
+    tables.create()
+    store = "INSERT INTO agentic_events (run, key, body) VALUES ('run', 'key', '{}')"
+    with tables._engine.connect() as stopped:
+        stopped.exec_driver_sql(store)
+
+        tables.add_events("run", [("key", {"type": "turn_start"})])
+
+        assert [body for _, body in tables.events("run", 0)] == [{"type": "turn_start"}]
+        stopped.invalidate()
     tables.close()
