@@ -48,7 +48,7 @@ class LoopLock:
 
 
 @attrs.define(eq=False)
-class Worker:
+class SerialThread:
     """A thread of one object, begun when it is first needed: its steps never overlap."""
 
     _pool: "futures.ThreadPoolExecutor | None" = attrs.field(default=None, init=False)

@@ -19,7 +19,7 @@ from typing import BinaryIO, ParamSpec, TypeVar
 import attrs
 
 from agentic._lazy import asyncio
-from agentic._waiting import Worker, in_thread
+from agentic._waiting import SerialThread, in_thread
 from agentic.errors import NothingToRestore
 from agentic.history._disk import reporting, sync_folders, write_private
 from agentic.history._entries import decode, encode_message, encode_view
@@ -79,7 +79,7 @@ class JsonlStore(BaseStore):
     disk: 6 times a plain append on a virtual SSD, as measured by `benchmarks/history.py`.
     """
     _log: Log = attrs.field(init=False, repr=False)
-    _worker: Worker = attrs.field(factory=Worker, init=False, repr=False)
+    _worker: SerialThread = attrs.field(factory=SerialThread, init=False, repr=False)
     _knowledge: Knowledge = attrs.field(factory=Knowledge, init=False, repr=False)
     """What the caller knows of the file, as an offset."""
     _revision: int = attrs.field(default=0, init=False, repr=False)

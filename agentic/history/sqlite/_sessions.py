@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import attrs
 
-from agentic._waiting import Worker, in_thread, threaded
+from agentic._waiting import SerialThread, in_thread, threaded
 from agentic.errors import HistoryCorrupt
 from agentic.history._entries import encode_message, encode_view
 from agentic.history._protocols import Lease, SessionInfo
@@ -93,7 +93,7 @@ class SqliteStore(RowStore):
     """A lease of this session: every write requires that it is in force. The caller renews it."""
     _knowledge: Knowledge = attrs.field(factory=Knowledge, init=False, repr=False)
     _writer: SqliteWriter = attrs.field(init=False, repr=False)
-    _worker: Worker = attrs.field(factory=Worker, init=False, repr=False)
+    _worker: SerialThread = attrs.field(factory=SerialThread, init=False, repr=False)
     _unmoved: int = attrs.field(default=0, init=False, repr=False)
     """How many bytes were appended since the last checkpoint."""
 
