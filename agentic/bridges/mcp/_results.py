@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import attrs
+
 from agentic.errors import ConfigError
 from agentic.messages import Media, ToolError, ToolResult
 from agentic.tools import ToolDefinition
@@ -54,15 +56,21 @@ def read_result(result: Mapping[str, Any]) -> ToolResult:
     content, structured = result.get("content") or [], result.get("structuredContent")
     parts = [part for block in content for part in _parts(block)]
     texts = [part for part in parts if isinstance(part, str)]
+    media = [part for part in parts if isinstance(part, Media)]
+    # The model is shown the bytes of all blocks, also of those inside JSON, and reads none as text.
+    binaries = _binaries([content, structured, *map(_read, texts)])
+    for binary in binaries:
+        if binary.media and binary.media not in media:
+            media.append(binary.media)
     # Most servers repeat it as text, which the model need not read twice.
-    if structured is not None and not _states(texts, structured):
+    if structured is not None and not _states(content, structured):
         texts.append(_json(structured))
-    output, failed = "\n".join(texts), result.get("isError") is True
+    output, failed = _without(binaries, "\n".join(texts)), result.get("isError") is True
     return ToolResult(
         output="" if failed else output,
         error=ToolError(output or _NO_REASON) if failed else None,
-        media=[part for part in parts if isinstance(part, Media)],
-        extra={} if structured is None else {"structured_content": structured},
+        media=media,
+        extra={} if structured is None else {"structured_content": _cleared(structured, binaries)},
     )
 
 
@@ -71,25 +79,83 @@ def _parts(block: Mapping[str, Any]) -> Iterator[str | Media]:
     match block:
         case {"type": "text", "text": str(text)}:
             yield text
-        case {"type": "image" | "audio", "mimeType": str(media_type), "data": str(data)}:
-            yield _media(media_type, data)
         case {"type": "resource_link", "uri": str(uri)}:
             yield _link(uri, block)
         case {"type": "resource", "resource": {"uri": str(uri), "text": str(text)}}:
             yield f"[{uri}]\n{text}"
-        case {"type": "resource", "resource": {"uri": str(uri), "blob": str(data), **rest}}:
+        case {"type": "resource", "resource": {"uri": str(uri), "blob": str()} as resource}:
             yield f"[{uri}]"
-            yield _media(str(rest.get("mimeType") or "application/octet-stream"), data)
+            yield _Binary.read(resource).part
+        case {"type": "image" | "audio", "data": str()} | {"mimeType": str(), "data": str()}:
+            yield _Binary.read(block).part
         case _:
             yield _json(block)
 
 
-def _media(media_type: str, data: str) -> str | Media:
-    try:
-        return Media(media_type, base64.b64decode(data, validate=True))
-    except (binascii.Error, ValueError):
-        # The model learns at least that there was something.
-        return f"[{media_type}, which is damaged]"
+@attrs.frozen
+class _Binary:
+    """The bytes of a content block."""
+
+    text: str
+    """The base64 text of the block."""
+    media_type: str
+    media: Media | None
+    """None if the text is damaged or empty."""
+
+    @classmethod
+    def read(cls, block: Mapping[str, Any]) -> "_Binary":
+        """Read the bytes of an image, a sound, or the contents of a resource."""
+        text = block["blob"] if "blob" in block else block["data"]
+        media_type = str(block.get("mimeType") or "application/octet-stream")
+        try:
+            data = base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError):
+            data = b""
+        return cls(text, media_type, Media(media_type, data) if data else None)
+
+    @property
+    def part(self) -> str | Media:
+        """Return the media; if it is damaged, a line by which the model learns that it was sent."""
+        return self.media or self.stand_in
+
+    @property
+    def stand_in(self) -> str:
+        """Return what a JSON text has in place of the bytes."""
+        if self.media is None:
+            return f"[{self.media_type}, which is damaged]"
+        return f"[{self.media_type}, {len(self.media.data):,} bytes]"
+
+
+def _binaries(values: list[Any]) -> list[_Binary]:
+    """Return the bytes of the content blocks anywhere in some JSON values."""
+    binaries, pending = [], values[::-1]
+    while pending:
+        match pending.pop():
+            case list(items):
+                pending += items[::-1]
+            case (
+                {"type": "image" | "audio", "mimeType": str(), "data": str()}
+                | {"uri": _, "mimeType": _, "blob": str()}
+            ) as block:
+                binaries.append(_Binary.read(block))
+            case {"type": "resource", "resource": {"uri": _, "blob": str()} as resource}:
+                binaries.append(_Binary.read(resource))
+            case dict(fields):
+                pending += list(fields.values())[::-1]
+    return binaries
+
+
+def _without(binaries: list[_Binary], text: str) -> str:
+    """Return a JSON text whose bytes are replaced by what they are; the rest is as it was."""
+    for binary in filter(lambda each: each.text, binaries):
+        # Some servers escape slashes, as PHP does.
+        for quoted in (_json(binary.text), _json(binary.text).replace("/", r"\/")):
+            text = text.replace(quoted, _json(binary.stand_in))
+    return text
+
+
+def _cleared(structured: Any, binaries: list[_Binary]) -> Any:
+    return json.loads(_without(binaries, _json(structured))) if binaries else structured
 
 
 def _link(uri: str, block: Mapping[str, Any]) -> str:
@@ -105,21 +171,52 @@ def _link(uri: str, block: Mapping[str, Any]) -> str:
     return f"[{uri}{': ' if said else ''}{', '.join(said)}]{description}"
 
 
-def _states(texts: list[str], structured: Any) -> bool:
-    """Return whether the texts say the same as the structured content.
+def _states(content: list[Any], structured: Any) -> bool:
+    """Return whether the content blocks say the same as the structured content.
 
     Servers repeat it as text for older clients. The SDK's servers wrap what is not an object:
-    `{"result": ["a", "b"]}`, with one text for each item.
+    `{"result": ["a", "b"]}`, with one block for each item. An item may be a content block itself,
+    which has its absent fields as nulls there: a tool that is annotated to return `ImageContent`,
+    with the SDK 1.x, or `list[Any]`, also with 2.x
+    (func_metadata.py of `mcp.server.fastmcp.utilities` in mcp 1.30.0, and of
+    `mcp.server.mcpserver.utilities` in 2.3.0; 2026-11).
 
-    >>> _states(["a", "b"], {"result": ["a", "b"]}), _states(["3"], {"n": 3})
+    >>> texts = [{"type": "text", "text": "a"}, {"type": "text", "text": "3"}]
+    >>> _states(texts, {"result": ["a", 3]}), _states(texts, {"n": 3})
     (True, False)
     """
     is_wrapped = isinstance(structured, dict) and structured.keys() == {"result"}
-    wrapped = structured["result"] if is_wrapped else structured
-    read = [_read(text) for text in texts]
-    if len(texts) == 1 and (read[0] in (structured, wrapped) or texts[0] == wrapped):
-        return True
-    return bool(texts) and wrapped in (read, texts)
+    value = structured["result"] if is_wrapped else structured
+    blocks = [_values(block) for block in content]
+    return any(_follow(items, blocks) for items in ([structured], [value], _items(value)))
+
+
+def _items(value: Any) -> list[Any]:
+    """Return the items of a list and of the lists in it: the SDK makes one block of each."""
+    if not isinstance(value, list):
+        return [value]
+    return [item for each in value for item in _items(each)]
+
+
+def _follow(items: list[Any], blocks: list[list[Any]]) -> bool:
+    """Return whether there are items, and each has a block of its own, in their order."""
+    rest = iter(blocks)
+    return bool(items) and all(any(_plain(item) in values for values in rest) for item in items)
+
+
+def _values(block: Mapping[str, Any]) -> list[Any]:
+    """Return what a block may stand for: itself, its text, or the JSON value in its text."""
+    text = block.get("text")
+    return [_plain(block), *([text, _plain(_read(text))] if isinstance(text, str) else [])]
+
+
+def _plain(value: Any) -> Any:
+    """Return a JSON value without the fields that are null."""
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items() if each is not None}
+    return value
 
 
 def _read(text: str) -> Any:

@@ -76,6 +76,19 @@ def show() -> list[Any]:
 
 
 @server.tool()
+def shoot() -> list[Any]:
+    """Return content blocks that the SDK repeats in structured content, and what it puts there."""
+    picture = _made("ImageContent", type="image", mimeType="image/png", data=PICTURE)
+    return [_made("TextContent", type="text", text="a cat"), picture, "plain", {"size": 3}]
+
+
+@server.tool()
+def frame() -> dict[str, Any]:
+    """Return a content block inside a record, which the SDK also writes as the JSON of a text."""
+    return {"image": _made("ImageContent", type="image", mimeType="image/png", data=PICTURE)}
+
+
+@server.tool()
 async def wait(seconds: float, ctx: Context) -> str:
     """Wait, and report progress."""
     _note("started", "wait")

@@ -1,6 +1,7 @@
 """The tools of a real server, over stdio and over streamable HTTP."""
 
 import asyncio
+import base64
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,27 @@ def test_every_type_of_content_is_kept(server: McpServer, call: Any) -> None:
             Media("audio/wav", PICTURE),
             Media("application/pdf", PICTURE),
         )
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("tool", "texts"),
+    [("shoot", ["a cat", "plain", '"size": 3']), ("frame", ["[image/png, 6 bytes]"])],
+)
+def test_structured_blocks_are_sent_once(
+    server: McpServer, call: Any, tool: str, texts: list[str]
+) -> None:
+    """The bytes as media, and neither as text nor beside it."""
+
+    async def run() -> None:
+        async with McpTools(server) as mcp_tools:
+            result = await call(mcp_tools, tool)
+
+        assert [result.output.count(text) for text in texts] == [1] * len(texts)
+        assert result.media == (Media("image/png", PICTURE),)
+        assert result.extra["structured_content"]
+        assert base64.b64encode(PICTURE).decode() not in result.output + repr(result.extra)
 
     asyncio.run(run())
 
