@@ -84,7 +84,7 @@ class Conversation:
         parts = ViewParts.of(self.window, self.compactor, self.strategies, self.counter)
         self.counter, self.compactor = parts.counter, parts.compactor
         self._form = FORMS[self.wire.NAME]
-        self._reader = ItemReader(self.wire.IncrementalDecoder(), self._form.takes_texts)
+        self._reader = ItemReader(self.wire, self._form.takes_texts)
         self._writer = RequestWriter(self.wire, self._form)
         self._view = parts.view(None if self._state is None else self._read_state(self._state))
 
@@ -269,7 +269,8 @@ class Conversation:
     def _write(self, *, is_request: bool) -> WrittenItems:
         if self.latest is None or self.latest.messages is self._reader.messages:
             items, lead = self._reader.items, self._reader.lead
-            return WrittenItems(items[lead:], items[0].text if lead else None)
+            text = items[0].text if lead else None
+            return WrittenItems(self._reader.sent_items(lead), text)
         return self._writer.write(self.latest.messages, self._reader, is_request=is_request)
 
 

@@ -12,14 +12,14 @@ import operator
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import islice
-from types import NoneType
+from types import ModuleType, NoneType
 from typing import Any, Protocol
 
 import attrs
 
 from agentic.errors import ConfigError
 from agentic.messages import ContextSummary, Message
-from agentic.providers.kit import Decoded
+from agentic.providers.kit import Decoded, plain
 
 _NO_ITEMS = (str, bytes, int, float, list, tuple, NoneType)
 """An object of any other class may belong to an SDK."""
@@ -65,7 +65,7 @@ class _Decoder(Protocol):
 class ItemReader:
     """One owner's list as it was last read."""
 
-    _decoder: _Decoder
+    _wire: ModuleType
     _takes_texts: bool = False
     """Whether an item may be a plain str."""
     items: list[Any] = attrs.field(factory=list, init=False)
@@ -78,6 +78,26 @@ class ItemReader:
     """Copies of the items as they were read."""
     _units: list[Unit] = attrs.field(factory=list, init=False)
     _by_message: dict[int, Unit] = attrs.field(factory=dict, init=False)
+    _decoder: _Decoder = attrs.field(init=False)
+    _filled: dict[int, Any] = attrs.field(factory=dict, init=False)
+    """What is sent in the place of the owner's items that hold a call without arguments."""
+
+    def __attrs_post_init__(self) -> None:
+        self._decoder = self._wire.IncrementalDecoder()
+
+    def sent_item(self, position: int) -> Any:
+        """Return what is sent for the owner's item at a position: nearly always the item itself."""
+        filled = self._filled.get(position)
+        # A copy: the caller may change what it sends, and the same item is sent again.
+        return self.items[position] if filled is None else copy.deepcopy(filled)
+
+    def sent_items(self, start: int) -> list[Any]:
+        """Return what is sent for the owner's items from a position on."""
+        sent = self.items[start:]
+        for position in self._filled:
+            if position >= start:
+                sent[position - start] = self.sent_item(position)
+        return sent
 
     @property
     def lead(self) -> int:
@@ -170,6 +190,8 @@ class ItemReader:
             for message in unit.messages:
                 # While the message is alive: its id may be another object's afterwards.
                 del self._by_message[id(message)]
+            for position in unit.positions:
+                self._filled.pop(position, None)
         if gone:
             del self._units[-len(gone) :]
             del self.messages[gone[0].first :]
@@ -203,6 +225,17 @@ class ItemReader:
         self.messages += messages
         for message in messages:
             self._by_message[id(message)] = unit
+        if any(map(_may_lack_arguments, messages)):
+            self._fill(unit)
+
+    def _fill(self, unit: Unit) -> None:
+        """Note what to send for items with a call whose arguments are blank or missing."""
+        encoded = self._wire.encode(list(unit.messages))
+        if len(encoded) != unit.items:
+            return
+        for position, item in zip(unit.positions, encoded, strict=True):
+            if item != plain(self._copies[position]):
+                self._filled[position] = item
 
     def _with_summary(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
         """Return the messages with our summary at the start, sent as a user message, as a summary.
@@ -217,6 +250,11 @@ class ItemReader:
         if summary is None or first.media or any(m.role != "system" for m in self.messages):
             return messages
         return (attrs.evolve(first, role="system", summary=summary),)
+
+
+def _may_lack_arguments(message: Message) -> bool:
+    # Wires with an object have none where it is missing, and it is read as an empty one.
+    return any(call.arguments.strip() in {"", "{}"} for call in message.tool_calls)
 
 
 def _say_same(some: tuple[Message, ...], others: tuple[Message, ...]) -> bool:

@@ -63,14 +63,15 @@ class RequestWriter:
         shown = slice(start, start + 1)
         placed = [
             *self._place(sent[:end], reader),
-            *zip(reader.items[shown], range(start, start + 1), strict=False),
+            *((reader.sent_item(at), at) for at in range(len(reader.items))[shown]),
         ]
         summary = next((item.text for item, _ in placed if type(item) is SystemSummary), None)
         if summary is not None:
             placed = [each for each in placed if type(each[0]) is not SystemSummary]
         if not self.form.has_system_role:
             placed = list(self._alternating(placed))
-        return WrittenItems([*(item for item, _ in placed), *reader.items[start + 1 :]], summary)
+        rest = reader.sent_items(start + 1)
+        return WrittenItems([*(item for item, _ in placed), *rest], summary)
 
     def _place(self, sent: list[Message], reader: ItemReader) -> list[_Placed]:
         placed: list[_Placed] = []
@@ -79,7 +80,7 @@ class RequestWriter:
         for stretch in _stretches(sent):
             units = _whole_units(stretch, reader)
             if units is not None:
-                placed += [(reader.items[at], at) for unit in units for at in unit.positions]
+                placed += [(reader.sent_item(at), at) for unit in units for at in unit.positions]
             elif stretch[0].summary is not None:
                 placed += self._summary(stretch[0], reader, is_start=is_start)
             else:
@@ -89,7 +90,7 @@ class RequestWriter:
                 self._before[key] = written
                 placed += [
                     # The caller may change what it sends, and the same encoded item is sent again.
-                    (copy.deepcopy(item), None) if at is None else (reader.items[at], at)
+                    (copy.deepcopy(item), None) if at is None else (reader.sent_item(at), at)
                     for item, at in written[1]
                 ]
             is_start = is_start and stretch[0].role == "system"

@@ -11,8 +11,9 @@ https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-me
 """
 
 import itertools
+import operator
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from agentic.messages import (
@@ -38,10 +39,12 @@ from agentic.providers.kit import (
     NameRule,
     arguments_as_object,
     at,
+    items_at,
     native_payload,
     replace_surrogates,
     text_at,
 )
+from agentic.providers.kit._json import json_text, with_arguments
 from agentic.providers.kit._media import text_with_media, to_base64
 from agentic.providers.kit._messages import payload_facts
 from agentic.tools import ToolDefinition
@@ -88,7 +91,8 @@ def encode_request(
     if system is not None:
         request["system"] = replace_surrogates(system)
     turns = name_calls(join(_settle(_turns(closed, leading))), rename_reused=True)
-    request["messages"] = replace_surrogates([_wire(turn) for turn in turns])
+    messages = [_with_inputs(_wire(turn), _as_object) for turn in turns]
+    request["messages"] = replace_surrogates(messages)
     if tools:
         request["tools"] = encode_tools(tools)
     return request
@@ -118,7 +122,7 @@ def _turns(messages: Sequence[Message], leading: int = 0) -> Iterator[Turn]:
 
 def _turn(payload: Any) -> Turn | None:
     """Return the turn for a payload's wire message; None if it has none."""
-    wire = wire_message(payload)
+    wire = _with_inputs(wire_message(payload), with_arguments)
     if wire is None:
         return None
     between = at(payload, "between")
@@ -129,6 +133,25 @@ def _turn(payload: Any) -> Turn | None:
         # A tuple, to be compared with one: a payload that was stored has a list.
         between=(at(between, 0), at(between, 1)) if between else None,
     )
+
+
+def _with_inputs(wire: Any, change: Callable[..., Any]) -> Any:
+    """Return the wire message with `change` applied to the blocks that are calls."""
+    if text_at(wire, "role") != "assistant":
+        return wire
+    content = items_at(wire, "content")
+    blocks = [
+        change(block, "input", {}) if text_at(block, "type") == "tool_use" else block
+        for block in content
+    ]
+    return wire if all(map(operator.is_, blocks, content)) else {**wire, "content": blocks}
+
+
+def _as_object(block: dict[str, Any], key: str, empty: dict[str, Any]) -> dict[str, Any]:
+    value = block.get(key) or empty
+    if isinstance(value, dict):
+        return block
+    return {**block, key: arguments_as_object(json_text(value), INVALID_JSON)}
 
 
 def _written_anew(message: Message) -> Iterator[Turn]:

@@ -24,7 +24,7 @@ from agentic.providers.kit import (
     replace_surrogates,
     text_at,
 )
-from agentic.providers.kit._json import arguments_of, has_object
+from agentic.providers.kit._json import arguments_of, has_object, with_arguments
 from agentic.providers.kit._media import (
     image_part,
     part_as_it_came,
@@ -165,8 +165,20 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
         # Arguments that no server parses are fixed in a message that is rebuilt, not in a payload.
         sound = all(map(has_object, message.tool_calls))
         kept = native_payload(message, NAME, decode_message, TOOL_NAMES.wire) if sound else None
-        wire += _written(message) if kept is None else [kept]
+        wire += _written(message) if kept is None else [_with_arguments(kept)]
     return wire
+
+
+def _with_arguments(wire: Any) -> Any:
+    """Return the wire message with an empty object for the blank arguments of a call."""
+    calls = items_at(wire, "tool_calls")
+    filled = [
+        {**call, "function": with_arguments(at(call, "function"))}
+        if isinstance(at(call, "function"), dict)
+        else call
+        for call in calls
+    ]
+    return wire if filled == calls else {**wire, "tool_calls": filled}
 
 
 def encode_request(

@@ -46,6 +46,7 @@ from agentic.providers.kit import (
     native_payload,
     replace_surrogates,
 )
+from agentic.providers.kit._json import is_blank_arguments, with_arguments
 from agentic.providers.kit._media import media_note, read_data_url, text_with_media, to_base64
 from agentic.providers.kit._messages import is_untouched
 from agentic.tools import ToolDefinition
@@ -148,6 +149,9 @@ def _as_they_came(messages: Sequence[Message]) -> list[Any] | None:
         payload: Any = message.native.payload if message.native else None
         if not is_untouched(message, NAME) or "content" not in payload or "share" in payload:
             return None
+        for call in message.tool_calls:
+            if not call.arguments.strip():
+                return None
         # Two model contents in a row are merged by the writer, unless they came so.
         if message.role == "assistant" and contents and text_of(contents[-1], "role") == "model":
             return None
@@ -303,8 +307,14 @@ class _ContentWriter:
         self._open_share, self._rebuilt = None, rebuilt
 
 
+def _is_blank(call: ToolCall) -> bool:
+    return is_blank_arguments(call.arguments)
+
+
 def _native_content(sent: _Sent) -> Any:
     """Return the original content, or the message's share of it."""
+    if any(map(_is_blank, sent.message.tool_calls)):
+        return {**sent.content, "parts": [*map(_with_args, parts_of(sent.content))]}
     if sent.share is None:
         return sent.content
     return {**sent.content, "parts": shared_parts(sent.payload)}
@@ -335,6 +345,15 @@ def _answer_part(result: ToolResult, call: _SentCall | None, media: Sequence[Med
     if media:
         part["functionResponse"]["parts"] = _media_parts(media)
     return part
+
+
+def _with_args(part: Any) -> Any:
+    """Return a part without the blank text that a gateway may have in the place of the object."""
+    call = field(part, "functionCall")
+    if not isinstance(field(call, "args"), str):
+        return part
+    key = next(key for key in ("functionCall", "function_call") if key in part)
+    return {**part, key: with_arguments(call, "args", {})}
 
 
 def _user_content(parts: list[Any]) -> dict[str, Any]:

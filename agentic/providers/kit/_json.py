@@ -267,16 +267,42 @@ def json_text(data: Any) -> str:
         return "(arguments that are nested too deeply to be written down)"
 
 
-def call_with_object(call: Any) -> Any:
-    """Return a wire call with a JSON object as the arguments of its `function`.
+def is_blank_arguments(value: Any) -> bool:
+    """Return whether the arguments in a wire call are missing, null or blank: there are none.
 
-    >>> call_with_object({"function": {"name": "read", "arguments": "{oops"}})["function"]
+    Several servers refuse to get such a call back, for which an empty object is sent instead: vLLM
+    parses the text (https://github.com/vllm-project/vllm/issues/43995), Anthropic and Bedrock
+    require an object. `ToolCall.arguments` stays as the model wrote it.
+
+    >>> [is_blank_arguments(value) for value in (None, "", " ", "{}", {})]
+    [True, True, True, False, False]
+    """
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def with_arguments(function: Any, key: str = "arguments", empty: Any = "{}") -> Any:
+    """Return the part of a wire call with the arguments, with `empty` in the place of blank ones.
+
+    >>> with_arguments({"name": "now"}), with_arguments({"input": " "}, "input", {})
+    ({'name': 'now', 'arguments': '{}'}, {'input': {}})
+    """
+    if not isinstance(function, dict) or not is_blank_arguments(function.get(key)):
+        return function
+    return {**function, key: empty}
+
+
+def with_object_text(function: Any) -> Any:
+    """Return a wire `function` whose arguments, if they are a text, are that of a JSON object.
+
+    An object that came from a server in the place of the text goes back to it.
+
+    >>> with_object_text({"name": "read", "arguments": "{oops"})
     {'name': 'read', 'arguments': '{"unparsed_arguments": "{oops"}'}
     """
-    given = at(call, "function", "arguments")
-    if not isinstance(given, str) or parse_object(given) is not None:
-        return call
-    return {**call, "function": {**call["function"], "arguments": arguments_as_text(given)}}
+    if not isinstance(function, dict) or isinstance(function.get("arguments"), dict | list):
+        return function
+    text = arguments_as_text(arguments_of(function))
+    return function if text == function.get("arguments") else {**function, "arguments": text}
 
 
 def is_deep(data: Any) -> bool:

@@ -8,7 +8,7 @@ A message is an object with a role, a text, and where they apply `thinking`, `im
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -28,6 +28,7 @@ from agentic.providers.kit import (
     text_with_media,
 )
 from agentic.providers.kit._ids import CallMatcher
+from agentic.providers.kit._json import json_text, with_arguments
 from agentic.providers.kit._media import from_base64, text_with_notes, to_base64
 from agentic.providers.kit._messages import (
     decoded_call,
@@ -169,8 +170,27 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
 def _items(message: Message, names: Mapping[str, str]) -> list[dict[str, Any]]:
     payload = native_payload(message, NAME, _read_payload)
     if payload is not None:
-        return [payload["message"]]
+        return [_with_arguments(payload["message"], with_arguments)]
     return _write_results(message, names) if message.role == "tool" else _write(message)
+
+
+def _with_arguments(item: Any, change: Callable[..., Any]) -> Any:
+    """Return the wire message with `change` applied to the `function` of each call."""
+    calls = items_at(item, "tool_calls")
+    filled = [
+        {**call, "function": change(call["function"], "arguments", {})}
+        if isinstance(at(call, "function"), dict)
+        else call
+        for call in calls
+    ]
+    return item if filled == calls else {**item, "tool_calls": filled}
+
+
+def _as_object(function: dict[str, Any], key: str, empty: dict[str, Any]) -> dict[str, Any]:
+    value = function.get(key) or empty
+    if isinstance(value, dict):
+        return {**function, key: value}
+    return {**function, key: arguments_as_object(json_text(value))}
 
 
 def _read_payload(payload: Any) -> Message | None:
@@ -257,7 +277,7 @@ def encode_request(
     """
     # Closed first: an orphan would be taken for the answer to a call of the same id.
     sound = number_ids(close_open_rounds(list(messages)))
-    items = encode(sound)
+    items = [_with_arguments(item, _as_object) for item in encode(sound)]
     ensure_user_message(items, messages, NAME, _GOES_ON)
     if system_prompt:
         items.insert(0, {"role": "system", "content": system_prompt})

@@ -7,7 +7,7 @@ https://github.com/vllm-project/vllm/issues/43995, https://github.com/ggml-org/l
 
 import re
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -17,15 +17,27 @@ from agentic.providers.kit import (
     NameRule,
     UniqueIds,
     arguments_as_text,
+    at,
     items_at,
     native_payload,
     replace_surrogates,
     text_at,
 )
-from agentic.providers.kit._json import call_with_object, has_object
+from agentic.providers.kit._json import (
+    has_object,
+    is_blank_arguments,
+    with_arguments,
+    with_object_text,
+)
 from agentic.providers.kit._media import results_with_content, text_with_notes
 from agentic.providers.kit._messages import function_tools, is_untouched
-from agentic.providers.openai_chat._decoding import NAME, decode_message, legacy_of, part_of
+from agentic.providers.openai_chat._decoding import (
+    NAME,
+    custom_of,
+    decode_message,
+    legacy_of,
+    part_of,
+)
 from agentic.tools import ToolDefinition
 
 MAX_ID_CHARS = 40
@@ -80,11 +92,21 @@ def with_objects_on_the_wire(wire: Mapping[str, Any]) -> dict[str, Any]:
     >>> with_objects_on_the_wire({"role": "assistant", "function_call": call})["function_call"]
     {'name': 'read', 'arguments': '{"unparsed_arguments": "{oops"}'}
     """
+    return _with_functions(wire, with_object_text)
+
+
+def _with_functions(wire: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return the wire message with `change` applied to the `function` of each of its calls."""
     changed: dict[str, Any] = dict(wire)
     if legacy := legacy_of(wire):
-        changed["function_call"] = call_with_object({"function": legacy})["function"]
+        changed["function_call"] = change(legacy)
     if calls := items_at(wire, "tool_calls"):
-        changed["tool_calls"] = list(map(call_with_object, calls))
+        changed["tool_calls"] = [
+            {**call, "function": change(call["function"])}
+            if isinstance(at(call, "function"), dict) and custom_of(call) is None
+            else call
+            for call in calls
+        ]
     return changed
 
 
@@ -140,9 +162,12 @@ class _MessageWriter:
         else:
             if role == "assistant":
                 # Audio is sent back by its id alone, and a legacy call decides how its answer is
-                # written.
+                # written. Blank arguments are filled in.
                 if "audio" in payload or "function_call" in payload:
                     return False
+                for call in message.tool_calls:
+                    if not call.arguments.strip():
+                        return False
                 self.keeps_ids = True
             if self.media:
                 self.write_tool_media()
@@ -191,6 +216,8 @@ class _MessageWriter:
         if payload is not None:
             self._note_calls(message)
             self.legacy = text_at(legacy_of(payload), "name")
+            if _has_blank_call(message):
+                payload = _with_functions(payload, with_arguments)
             self.wire.append(_with_audio_by_id(payload))
             return
         self.asked, self.legacy = {}, ""
@@ -234,6 +261,10 @@ class _MessageWriter:
     def _answered(self, call_id: str) -> str:
         waiting = self.asked.get(call_id)
         return waiting.popleft() if waiting else str(replace_surrogates(call_id))
+
+
+def _has_blank_call(message: Message) -> bool:
+    return any(is_blank_arguments(call.arguments) for call in message.tool_calls)
 
 
 def _own_reasoning(message: Message) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from agentic.messages import (
     count_settled,
     split_rounds,
 )
-from agentic.providers.kit import items_at, replace_surrogates
+from agentic.providers.kit import items_at, replace_surrogates, text_at
 from agentic.providers.kit._messages import ensure_user_message, join_runs, merge_replies
 from agentic.providers.openai_chat._decoding import NAME, decode_message, legacy_of
 from agentic.providers.openai_chat._encoding import (
@@ -24,6 +24,7 @@ from agentic.providers.openai_chat._encoding import (
     encode_tools,
     is_call_id,
     sendable_payload,
+    with_objects_on_the_wire,
 )
 from agentic.tokens import TokenCache, approx_token_counter
 from agentic.tools import ToolDefinition
@@ -113,7 +114,13 @@ def _items(messages: Sequence[Message]) -> list[dict[str, Any]]:
     # messages cannot both be answered after the second one.
     closed = join_runs(close_open_rounds(list(messages)), _join)
     items: list[dict[str, Any]] = replace_surrogates(encode(closed))
-    return [each for each in items if not _says_nothing(each)]
+    return [_with_objects(each) for each in items if not _says_nothing(each)]
+
+
+def _with_objects(wire: Any) -> Any:
+    """Return the item with the text of an object as the arguments of each call."""
+    calls = text_at(wire, "role") == "assistant" and ("tool_calls" in wire or legacy_of(wire))
+    return with_objects_on_the_wire(wire) if calls else wire
 
 
 def _request(

@@ -38,6 +38,7 @@ from agentic.providers.kit import (
     replace_surrogates,
     text_at,
 )
+from agentic.providers.kit._json import with_arguments, with_object_text
 from agentic.providers.kit._media import text_with_media
 from agentic.providers.kit._messages import join_runs, merge_replies, payload_facts, tool_parameters
 from agentic.providers.openai_responses._decoding import NAME, UNSEEN_CALLS, kept_items, message_of
@@ -196,6 +197,8 @@ def _facts(payload: Any) -> _Facts | None:
     """Return the facts about a payload's items; None if the items may need changes."""
     if not isinstance(payload, list) or not payload or replace_surrogates(payload) is not payload:
         return None
+    if any(_with_arguments(item) is not item for item in payload):
+        return None
     kinds = list(map(type_of, payload))
     own_ids = [own for item in payload if (own := own_id(item))]
     calls, answers = [], []
@@ -210,6 +213,10 @@ def _facts(payload: Any) -> _Facts | None:
     plain = all(map(_is_id, ids)) and not (calls and answers) and kinds[-1] != "reasoning"
     unique = len({*own_ids}) == len(own_ids) and len({*ids}) == len(ids)
     return _Facts(frozenset(own_ids), tuple(calls), tuple(answers)) if plain and unique else None
+
+
+def _with_arguments(item: Any) -> Any:
+    return with_arguments(item) if type_of(item) == "function_call" else item
 
 
 def _close(messages: list[Message]) -> list[Message]:
@@ -253,7 +260,11 @@ def _input(messages: list[Message]) -> str | list[dict[str, Any]]:
     if isinstance(payload, str) and payload:
         text: str = replace_surrogates(payload)
         return text
-    items = [item for item in encode(messages) if not _is_void(item)]
+    items = [
+        with_object_text(item) if type_of(item) == "function_call" else item
+        for item in encode(messages)
+        if not _is_void(item)
+    ]
     return items or [{"role": "user", "content": _NEUTRAL}]
 
 
@@ -317,7 +328,7 @@ class _ItemWriter:
         if isinstance(payload, list) and can_answer(payload, anew) and self._are_free(payload):
             for call_id, item in written_calls(payload):
                 self._open.add(call_id, item)
-            yield from _without_loose_reasoning(payload)
+            yield from map(_with_arguments, _without_loose_reasoning(payload))
             return
         if text := text_with_media(message):
             # llama.cpp's server accepts an assistant's short form only with a type.

@@ -74,7 +74,11 @@ CONVERSATIONS: dict[str, list[Any]] = {
     "ids that are used again": [USER, ASKING, ANSWER, ASKING, ANSWER],
     "no ids": [
         USER,
-        {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "f"}}]},
+        {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}],
+        },
         {"role": "tool", "content": "1"},
     ],
     "arguments as an object": [
