@@ -1,6 +1,7 @@
-"""How many tokens a model accepts and returns, looked up by its name or asked of a provider.
+"""What is known about a model by its name: limits, cache prices, and how it treats reasoning.
 
-Start with `lookup` and `ModelLimits`.
+Start with `lookup` and `ModelLimits`. `cache_terms` returns the prices of a prompt cache and its
+lifetime.
 
 `binds_reasoning` returns in a `Binding` how a model treats reasoning whose preceding request has
 changed.
@@ -9,10 +10,20 @@ changed.
 as well.
 """
 
+from typing import TYPE_CHECKING
+
+from agentic._lazy import load_lazily
 from agentic.limits._binding import Binding as Binding
 from agentic.limits._binding import binds_reasoning as binds_reasoning
-from agentic.limits._catalog import CONTEXT_LIMITS as CONTEXT_LIMITS
-from agentic.limits._catalog import ModelLimits, Provider, lookup
-from agentic.limits._catalog import get_context_limit as get_context_limit
+from agentic.limits._cache_terms import CacheTerms, cache_terms
+from agentic.limits._lookup import get_context_limit as get_context_limit
+from agentic.limits._lookup import lookup
+from agentic.limits._model_limits import ModelLimits, Provider
 
-__all__ = ["ModelLimits", "Provider", "lookup"]
+if TYPE_CHECKING:
+    from agentic.limits._catalog import CONTEXT_LIMITS as CONTEXT_LIMITS
+
+__all__ = ["CacheTerms", "ModelLimits", "Provider", "cache_terms", "lookup"]
+
+# The rows of the catalog are loaded with the first lookup.
+__getattr__, __dir__ = load_lazily("agentic.limits", {"CONTEXT_LIMITS": "._catalog"})

@@ -5,20 +5,23 @@ from datetime import date
 
 import pytest
 
-from agentic.limits._catalog import SOURCES, Source
+from agentic.limits import CacheTerms, ModelLimits
+from agentic.limits._catalog import CACHE_SOURCES, SOURCES
+from agentic.limits._catalog._source import Source
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.address)
-def test_every_number_has_page_and_day(source: Source) -> None:
+@pytest.mark.parametrize("source", [*SOURCES, *CACHE_SOURCES], ids=lambda source: source.address)
+def test_every_number_has_page_and_day(source: Source[ModelLimits | CacheTerms]) -> None:
     """An address that can be opened, a day that has been, and at least one model."""
     assert source.address.startswith("https://")
     assert date(2026, 1, 1) <= source.read_on <= date.today()  # noqa: DTZ011  a day, not a moment
     assert source.models
 
 
-def test_no_model_is_stated_twice() -> None:
+@pytest.mark.parametrize("sources", [SOURCES, CACHE_SOURCES])
+def test_no_model_is_stated_twice(sources: tuple[Source[ModelLimits | CacheTerms], ...]) -> None:
     """Two spellings of one name, `4.5` and `4-5`, count as one."""
-    names = Counter(name.replace(".", "-") for source in SOURCES for name in source.models)
+    names = Counter(name.replace(".", "-") for source in sources for name in source.models)
 
     assert [name for name, times in names.items() if times > 1] == []
 

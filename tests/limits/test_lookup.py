@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from agentic.errors import ConfigError
 from agentic.limits import CONTEXT_LIMITS, ModelLimits, get_context_limit, lookup
-from agentic.limits._catalog import SOURCES, _longest_name
+from agentic.limits._catalog import SOURCES
+from agentic.limits._names import longest_name
 
 CATALOG = {name: limits for source in SOURCES for name, limits in source.models.items()}
 NAMES = st.sampled_from(sorted(CATALOG))
@@ -126,13 +127,13 @@ def test_any_text_has_limits(model: str) -> None:
 )
 def test_longest_name_wins_in_any_order(names: list[str], model: str) -> None:
     """The order of the catalog decides nothing."""
-    assert _longest_name(model, names) == "gpt-4o-mini"
+    assert longest_name(model, names) == "gpt-4o-mini"
 
 
 @pytest.mark.parametrize("model", ["deepseek-r1-distill-llama-3.1", "grok-3", "gpt-5.9"])
 def test_similar_names_are_not_the_catalog_s(model: str) -> None:
     """What another registry says of such a model is not the catalog's."""
-    assert _longest_name(model, CATALOG) is None
+    assert longest_name(model, CATALOG) is None
 
 
 def test_context_limits_hold_every_supyagent_value() -> None:

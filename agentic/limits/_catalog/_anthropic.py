@@ -1,0 +1,92 @@
+"""Anthropic: Claude."""
+
+from datetime import date
+
+from agentic.limits._cache_terms import CacheTerms
+from agentic.limits._catalog._source import Source
+from agentic.limits._model_limits import ModelLimits
+
+LIMITS = (
+    Source(
+        "https://github.com/MicrosoftDocs/azure-ai-docs/blob/0cfe2de603f9e8e662ecaf73bbc69bda0b4b762a/articles/foundry/foundry-models/includes/concepts-claude-models-content.md",
+        {
+            "claude-fable-5-1": ModelLimits(1_000_000, 128_000),
+            "claude-fable-5": ModelLimits(1_000_000, 128_000),
+            "claude-opus-5-5": ModelLimits(1_000_000, 128_000),
+            "claude-opus-5": ModelLimits(1_000_000, 128_000),
+            "claude-opus-4-8": ModelLimits(1_000_000, 128_000),
+            "claude-opus-4-7": ModelLimits(1_000_000, 128_000),
+            "claude-opus-4-6": ModelLimits(1_000_000, 128_000),
+            "claude-opus-4-5": ModelLimits(200_000, 64_000),
+            "claude-sonnet-5-5": ModelLimits(1_000_000, 128_000),
+            "claude-sonnet-5": ModelLimits(1_000_000, 128_000),
+            "claude-sonnet-4-6": ModelLimits(1_000_000, 128_000),
+            "claude-sonnet-4-5": ModelLimits(200_000, 64_000),
+            "claude-haiku-5-5": ModelLimits(1_000_000, 128_000),
+            "claude-haiku-4-5": ModelLimits(200_000, 64_000),
+        },
+        date(2026, 11, 21),
+    ),
+    Source(
+        "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/models.generated.ts",
+        # Other sources say 64,000 (Roo Code); the smaller number is used.
+        {
+            "claude-opus-4-1": ModelLimits(200_000, 32_000),
+        },
+        date(2026, 11, 22),
+    ),
+    Source(
+        "https://docs.aihubmix.com/en/api/Claude-Native",
+        {
+            "claude-opus-4": ModelLimits(200_000, 32_000),
+            "claude-sonnet-4": ModelLimits(200_000, 64_000),
+            "claude-3-7-sonnet": ModelLimits(200_000, 64_000),
+            "claude-3-5-sonnet": ModelLimits(200_000, 8_192),
+            "claude-3-5-haiku": ModelLimits(200_000, 8_192),
+            "claude-3-opus": ModelLimits(200_000, 4_096),
+            "claude-3-haiku": ModelLimits(200_000, 4_096),
+        },
+        date(2026, 11, 21),
+    ),
+)
+CACHES = (
+    Source(
+        "https://platform.claude.com/docs/en/about-claude/pricing",
+        {
+            "claude-fable-5-2": CacheTerms(0.025, 1.25, 300),
+            "claude-mythos-5-2": CacheTerms(0.025, 1.25, 300),
+            "claude-fable-5-1": CacheTerms(0.025, 1.25, 300),
+            "claude-mythos-5-1": CacheTerms(0.025, 1.25, 300),
+            "claude-opus-5-5": CacheTerms(0.05, 1.25, 300),
+            "claude-sonnet-5-5": CacheTerms(0.05, 1.25, 300),
+            "claude-fable-5": CacheTerms(0.1, 1.25, 300),
+            "claude-mythos-5": CacheTerms(0.1, 1.25, 300),
+            "claude-haiku-5-5": CacheTerms(0.1, 1.25, 300),
+            "claude-opus-5": CacheTerms(0.1, 1.25, 300),
+            "claude-sonnet-5": CacheTerms(0.1, 1.25, 300),
+            "claude-opus-4-8": CacheTerms(0.1, 1.25, 300),
+            "claude-opus-4-7": CacheTerms(0.1, 1.25, 300),
+            "claude-opus-4-6": CacheTerms(0.1, 1.25, 300),
+            "claude-sonnet-4-6": CacheTerms(0.1, 1.25, 300),
+            "claude-opus-4-5": CacheTerms(0.1, 1.25, 300),
+            "claude-sonnet-4-5": CacheTerms(0.1, 1.25, 300),
+            "claude-haiku-4-5": CacheTerms(0.1, 1.25, 300),
+            "claude-opus-4-1": CacheTerms(0.1, 1.25, 300),
+            "claude-opus-4": CacheTerms(0.1, 1.25, 300),
+            "claude-sonnet-4": CacheTerms(0.1, 1.25, 300),
+            "claude-3-7-sonnet": CacheTerms(0.1, 1.25, 300),
+            "claude-3-5-sonnet": CacheTerms(0.1, 1.25, 300),
+            "claude-3-5-haiku": CacheTerms(0.1, 1.25, 300),
+            "claude-3-opus": CacheTerms(0.1, 1.25, 300),
+            "claude-3-haiku": CacheTerms(0.12, 1.2, 300),
+        },
+        date(2026, 11, 27),
+    ),
+)
+NEWEST: dict[str, str] = {
+    "claude-opus": "claude-opus-5-5",
+    "claude-sonnet": "claude-sonnet-5-5",
+    "claude-haiku": "claude-haiku-5-5",
+    "claude-fable": "claude-fable-5-2",
+    "claude-mythos": "claude-mythos-5-2",
+}

@@ -1,0 +1,46 @@
+"""DeepSeek."""
+
+from datetime import date
+
+from agentic.limits._cache_terms import CacheTerms
+from agentic.limits._catalog._source import Source
+from agentic.limits._model_limits import ModelLimits
+
+LIMITS = (
+    Source(
+        "https://learn.microsoft.com/en-us/azure/foundry/foundry-models/concepts/models-sold-directly-by-azure",
+        {
+            "deepseek-v4-flash": ModelLimits(1_000_000, 384_000),
+            "deepseek-v4-pro": ModelLimits(1_000_000, 384_000),
+            "deepseek-v3.2": ModelLimits(128_000, 128_000),
+        },
+        date(2026, 11, 21),
+    ),
+    Source(
+        "https://api-docs.deepseek.com/quick_start/pricing-details-usd",
+        {
+            "deepseek-chat": ModelLimits(64_000, 8_000),
+            "deepseek-reasoner": ModelLimits(64_000, 8_000),
+        },
+        date(2026, 11, 21),
+    ),
+)
+CACHES = (
+    Source(
+        # Version 0.2.3. An unused entry is deleted after a few hours to a few days, and an hour is
+        # assumed: https://api-docs.deepseek.com/guides/kv_cache
+        "https://github.com/pydantic/genai-prices/tree/main/prices/providers",
+        {
+            "deepseek-v4-pro": CacheTerms(0.033, 1.0, 3_600),
+            "deepseek-v4-flash": CacheTerms(0.02, 1.0, 3_600),
+            "deepseek-flash": CacheTerms(0.02, 1.0, 3_600),
+            "deepseek-chat": CacheTerms(0.1, 1.0, 3_600),
+            "deepseek-reasoner": CacheTerms(0.1, 1.0, 3_600),
+            "deepseek-v3.2": CacheTerms(0.1, 1.0, 3_600),
+        },
+        date(2026, 11, 27),
+    ),
+)
+NEWEST: dict[str, str] = {
+    "deepseek-v": "deepseek-v4-pro",
+}

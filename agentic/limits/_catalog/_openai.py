@@ -1,0 +1,124 @@
+"""OpenAI: GPT, the o-series, Codex and gpt-oss."""
+
+from datetime import date
+
+from agentic.limits._cache_terms import CacheTerms
+from agentic.limits._catalog._source import Source
+from agentic.limits._model_limits import ModelLimits
+
+LIMITS = (
+    Source(
+        "https://learn.microsoft.com/en-us/azure/foundry/foundry-models/concepts/models-sold-directly-by-azure",
+        {
+            "gpt-6.1-sol": ModelLimits(922_000, 128_000),
+            "gpt-6-astra": ModelLimits(922_000, 128_000),
+            "gpt-6-luna": ModelLimits(922_000, 128_000),
+            "gpt-6-sol": ModelLimits(922_000, 128_000),
+            "gpt-5.6": ModelLimits(922_000, 128_000),
+            "gpt-5.5": ModelLimits(922_000, 128_000),
+            "gpt-5.4": ModelLimits(922_000, 128_000),
+            "gpt-5.4-mini": ModelLimits(272_000, 128_000),
+            "gpt-5.4-nano": ModelLimits(272_000, 128_000),
+            "gpt-5.3-codex": ModelLimits(272_000, 128_000),
+            "gpt-5.3-chat": ModelLimits(111_616, 16_384),
+            "gpt-5.2": ModelLimits(272_000, 128_000),
+            "gpt-5.2-chat": ModelLimits(111_616, 16_384),
+            "gpt-5.1": ModelLimits(272_000, 128_000),
+            "gpt-5.1-chat": ModelLimits(111_616, 16_384),
+            "gpt-5": ModelLimits(272_000, 128_000),
+            "gpt-5-chat": ModelLimits(128_000, 16_384),
+            "gpt-oss-120b": ModelLimits(131_072, 131_072),
+            "gpt-oss-20b": ModelLimits(131_072, 131_072),
+            "gpt-4.1": ModelLimits(1_047_576, 32_768),
+            "gpt-4o": ModelLimits(128_000, 16_384),
+            "gpt-4o-2024-05-13": ModelLimits(128_000, 4_096),
+            "gpt-4o-mini": ModelLimits(128_000, 16_384),
+            "gpt-4o-realtime-preview": ModelLimits(16_000, 4_096),
+            "gpt-4-turbo": ModelLimits(128_000, 4_096),
+            "o4-mini": ModelLimits(200_000, 100_000),
+            "o3": ModelLimits(200_000, 100_000),
+            "o3-mini": ModelLimits(200_000, 100_000),
+            "o1": ModelLimits(200_000, 100_000),
+            "o1-mini": ModelLimits(128_000, 65_536),
+            "codex-mini": ModelLimits(200_000, 100_000),
+        },
+        date(2026, 11, 21),
+    ),
+    Source(
+        "https://github.com/openai/codex/blob/156676256ddf530c8ec729844f9b24008b748c7d/codex-rs/core/src/openai_model_info.rs",
+        # The page says 16,385, but supyagent's table, whose values are all kept, says 16,384.
+        {
+            "gpt-3.5-turbo": ModelLimits(16_384, 4_096),
+        },
+        date(2026, 11, 21),
+    ),
+    Source(
+        "https://github.com/MicrosoftDocs/azure-ai-docs/pull/544/files",
+        {
+            "gpt-35-turbo": ModelLimits(16_385, 4_096),
+        },
+        date(2026, 11, 21),
+    ),
+    Source(
+        "https://rageagainstthepixel.github.io/OpenAI-DotNet/api/OpenAI.Models.Model.html",
+        {
+            "chatgpt-4o": ModelLimits(128_000, 16_384),
+        },
+        date(2026, 11, 21),
+    ),
+    Source(
+        "https://github.com/ergodic-ai/supyagent",
+        {
+            "gpt-4": ModelLimits(8_192, 0),
+        },
+        date(2026, 11, 21),
+    ),
+)
+CACHES = (
+    Source(
+        # Writing for 12 hours costs 2.5. The ratios of the other three are those of genai-prices
+        # 0.2.3 and of https://github.com/iyulab/TokenMeter/releases/tag/v0.17.0.
+        "https://developers.openai.com/api/docs/models/gpt-6.2-sol.md",
+        {
+            "gpt-6.2-sol": CacheTerms(0.05, 1.25, 1_800),
+            "gpt-6.2-astra": CacheTerms(0.05, 1.25, 1_800),
+            "gpt-6.1-sol": CacheTerms(0.05, 1.25, 1_800),
+            "gpt-6.1-terra": CacheTerms(0.05, 1.25, 1_800),
+        },
+        date(2026, 11, 27),
+    ),
+    Source(
+        # Before 5.6, an entry is in memory for 5 to 10 minutes without use; 24 hours are a maximum.
+        # Models before gpt-4o have no cache. The discounts are those of genai-prices 0.2.3.
+        "https://developers.openai.com/api/docs/guides/prompt-caching",
+        {
+            "gpt-6-astra": CacheTerms(0.1, 1.25, 1_800),
+            "gpt-6-sol": CacheTerms(0.1, 1.25, 1_800),
+            "gpt-6-luna": CacheTerms(0.1, 1.25, 1_800),
+            "gpt-5.6": CacheTerms(0.1, 1.25, 1_800),
+            "gpt-5.5": CacheTerms(0.1, 1.0, 300),
+            "gpt-5.4": CacheTerms(0.1, 1.0, 300),
+            "gpt-5.3": CacheTerms(0.1, 1.0, 300),
+            "gpt-5.2": CacheTerms(0.1, 1.0, 300),
+            "gpt-5.1": CacheTerms(0.1, 1.0, 300),
+            "gpt-5": CacheTerms(0.1, 1.0, 300),
+            "gpt-4.1": CacheTerms(0.25, 1.0, 300),
+            "o3": CacheTerms(0.25, 1.0, 300),
+            "o4-mini": CacheTerms(0.25, 1.0, 300),
+            "codex-mini": CacheTerms(0.25, 1.0, 300),
+            "gpt-4o": CacheTerms(0.5, 1.0, 300),
+            "chatgpt-4o": CacheTerms(0.5, 1.0, 300),
+            "gpt-4.5": CacheTerms(0.5, 1.0, 300),
+            "o1": CacheTerms(0.5, 1.0, 300),
+            "o3-mini": CacheTerms(0.5, 1.0, 300),
+            "gpt-4": CacheTerms(1.0, 1.0, 0),
+            "gpt-4-turbo": CacheTerms(1.0, 1.0, 0),
+            "gpt-3.5-turbo": CacheTerms(1.0, 1.0, 0),
+            "gpt-35-turbo": CacheTerms(1.0, 1.0, 0),
+        },
+        date(2026, 11, 27),
+    ),
+)
+NEWEST: dict[str, str] = {
+    "gpt": "gpt-6.2-sol",
+}

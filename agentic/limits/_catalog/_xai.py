@@ -1,0 +1,51 @@
+"""xAI: Grok."""
+
+from datetime import date
+
+from agentic.limits._cache_terms import CacheTerms
+from agentic.limits._catalog._source import Source
+from agentic.limits._model_limits import ModelLimits
+
+LIMITS = (
+    Source(
+        "https://learn.microsoft.com/en-us/azure/foundry/foundry-models/concepts/models-sold-directly-by-azure",
+        {
+            "grok-4.7": ModelLimits(500_000, 0),
+            "grok-4.3": ModelLimits(200_000, 8_192),
+            "grok-4-20": ModelLimits(262_000, 8_192),
+            "grok-4.1-fast": ModelLimits(128_000, 128_000),
+            "grok-code-fast-1": ModelLimits(256_000, 8_192),
+        },
+        date(2026, 11, 21),
+    ),
+    Source(
+        "https://www.openrouter.ai/x-ai/grok-4",
+        {
+            "grok-4": ModelLimits(256_000, 0),
+        },
+        date(2026, 11, 21),
+    ),
+)
+CACHES = (
+    Source(
+        # Version 0.2.3. Entries may be evicted at any time:
+        # https://docs.x.ai/developers/advanced-api-usage/prompt-caching/best-practices
+        "https://github.com/pydantic/genai-prices/tree/main/prices/providers",
+        {
+            "grok-4.7": CacheTerms(0.25, 1.0, 300),
+            "grok-4.6": CacheTerms(0.25, 1.0, 300),
+            "grok-4.5": CacheTerms(0.25, 1.0, 300),
+            "grok-4.1-fast": CacheTerms(0.25, 1.0, 300),
+            "grok-4-fast": CacheTerms(0.25, 1.0, 300),
+            "grok-4": CacheTerms(0.25, 1.0, 300),
+            "grok-3": CacheTerms(0.25, 1.0, 300),
+            "grok-4.3": CacheTerms(0.16, 1.0, 300),
+            "grok-4-20": CacheTerms(0.16, 1.0, 300),
+            "grok-code-fast-1": CacheTerms(0.2, 1.0, 300),
+        },
+        date(2026, 11, 27),
+    ),
+)
+NEWEST: dict[str, str] = {
+    "grok": "grok-4.7",
+}

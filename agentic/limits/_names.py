@@ -1,0 +1,99 @@
+"""The names of models: from what a provider, a router or a user writes to a name in the catalog.
+
+Case does not matter, and `4.5` equals `4-5`. A prefix ends at `/`, `:` or `.` (`openrouter/acme/`,
+`ft:`, `us.anthropic.`). A name ends at the end of the text or before `-`, `@`, `:`, `/`, `_` or
+`.`. If a number of one or two digits follows, it is another version: `gpt-4.5` is not `gpt-4`.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from itertools import repeat
+
+from agentic.errors import ConfigError
+
+PREFIX_END = re.compile(r"^|[/:.]")
+"""Matches where the name of a model may begin."""
+_VERSION_DOT = re.compile(r"(?<=\d)\.(?=\d)")
+# OpenRouter's replies name some models like this: anthropic/claude-4.5-sonnet-20250929.
+_VERSION_FIRST = re.compile(r"claude-([4-9]-\d)-([a-z]+)")
+# -0 is the same version (claude-opus-4-0), -1: is Bedrock's revision (gpt-oss-120b-1:0), and four
+# digits are a date (gpt-4-0613).
+_NAME_END = re.compile(r"\Z|[@:/_.]|-(?![1-9]\d?(?![0-9a-z:]))")
+# After the name of a family: -6, 4-max, -v5-pro, -5-1. One digit before the dot, because Azure
+# writes gpt-35 for 3.5.
+_VERSION = re.compile(r"-?v?(\d)(?:-(\d{1,2}))?(?![0-9a-z])")
+_LATEST = re.compile(r"(?:-[a-z]+)*-latest\b")
+
+
+def check_name(model: object) -> None:
+    """Raise unless the name of a model is a text.
+
+    >>> check_name("gpt-4o")
+
+    Raises:
+        ConfigError: it is anything else.
+    """
+    if not isinstance(model, str):
+        raise ConfigError(
+            "model", model, "a str such as 'gpt-4o'", "pass the name that you send to the provider"
+        )
+
+
+def longest_name(model: str, names: Iterable[str]) -> str | None:
+    """Return the longest of the names that matches the model; their order does not matter.
+
+    >>> longest_name("azure/gpt-4o-mini", ["gpt-4", "gpt-4o-mini", "gpt-4o"])
+    'gpt-4o-mini'
+    """
+    tails = _tails(model)
+    # Each name is spelled once, not once for each tail: this runs for every reply.
+    matches = [name for name in names if any(map(_begins_with, tails, repeat(_spell(name))))]
+    # Equal lengths are decided by the name, never by the order of the catalog.
+    return max(matches, key=lambda name: (len(name), name), default=None)
+
+
+def newest_relative(model: str, newest: Mapping[str, str]) -> str | None:
+    """Return the newest model of the family that the model belongs to, if the model is newer.
+
+    `newest` maps what the names of a family begin with to the newest of them. A model without a
+    version, or of an older one, may be anything: it has no relative here.
+
+    >>> families = {"claude-opus": "claude-opus-5-5"}
+    >>> newest_relative("anthropic/claude-opus-6-20270101", families)
+    'claude-opus-5-5'
+    >>> newest_relative("claude-opus-latest", families)
+    'claude-opus-5-5'
+    >>> newest_relative("claude-opus-4-99", families) is None
+    True
+    """
+    tails = _tails(model)
+    matches = [
+        beginning
+        for beginning, name in newest.items()
+        if any(_version(tail, beginning) >= _version(_spell(name), beginning) for tail in tails)
+    ]
+    return newest[max(matches, key=len)] if matches else None
+
+
+def _version(tail: str, beginning: str) -> tuple[int, int]:
+    """Return the version behind a beginning; (-1, 0) if there is none, (10, 0) for the latest."""
+    if not tail.startswith(beginning):
+        return (-1, 0)
+    if _LATEST.match(tail, len(beginning)):
+        return (10, 0)
+    match = _VERSION.match(tail, len(beginning))
+    return (int(match[1]), int(match[2] or 0)) if match else (-1, 0)
+
+
+def _tails(model: str) -> list[str]:
+    text = _spell(model)
+    tails = [text[end.end() :] for end in PREFIX_END.finditer(text)]
+    return [*tails, text.replace(":", "-")]  # Ollama's tags: gpt-oss:20b
+
+
+def _begins_with(tail: str, name: str) -> bool:
+    return tail.startswith(name) and _NAME_END.match(tail, len(name)) is not None
+
+
+def _spell(name: str) -> str:
+    return _VERSION_FIRST.sub(r"claude-\2-\1", _VERSION_DOT.sub("-", name.strip().lower()))
