@@ -1,8 +1,8 @@
 """What is known about a model by its name: limits, cache prices, and how it treats reasoning.
 
-Start with `lookup` and `ModelLimits`. `cache_terms` returns the prices of a prompt cache and its
-lifetime.
+Start with `lookup` and `ModelLimits`.
 
+`cache_terms` returns in `CacheTerms` the prices of a prompt cache and its lifetime.
 `binds_reasoning` returns in a `Binding` how a model treats reasoning whose preceding request has
 changed.
 
@@ -10,20 +10,21 @@ changed.
 as well.
 """
 
-from typing import TYPE_CHECKING
+import typing
 
-from agentic._lazy import load_lazily
+from agentic import _lazy
 from agentic.limits._binding import Binding as Binding
 from agentic.limits._binding import binds_reasoning as binds_reasoning
-from agentic.limits._cache_terms import CacheTerms, cache_terms
+from agentic.limits._cache_terms import CacheTerms as CacheTerms
+from agentic.limits._cache_terms import cache_terms as cache_terms
 from agentic.limits._lookup import get_context_limit as get_context_limit
 from agentic.limits._lookup import lookup
 from agentic.limits._model_limits import ModelLimits, Provider
 
-if TYPE_CHECKING:
+if typing.TYPE_CHECKING:
     from agentic.limits._catalog import CONTEXT_LIMITS as CONTEXT_LIMITS
 
-__all__ = ["CacheTerms", "ModelLimits", "Provider", "cache_terms", "lookup"]
+__all__ = ["ModelLimits", "Provider", "lookup"]
 
 # The rows of the catalog are loaded with the first lookup.
-__getattr__, __dir__ = load_lazily("agentic.limits", {"CONTEXT_LIMITS": "._catalog"})
+__getattr__, __dir__ = _lazy.load_lazily(__name__, {"CONTEXT_LIMITS": "._catalog"})
