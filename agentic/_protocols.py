@@ -13,7 +13,7 @@ import attrs
 from agentic._tool_definition import ToolDefinition
 from agentic._validate import all_are, must_be
 from agentic.errors import ConfigError
-from agentic.messages import Message, ProviderPayload, ToolCall, ToolResult
+from agentic.messages import Media, Message, ProviderPayload, ToolCall, ToolResult
 from agentic.usage import StopReason, Usage
 
 
@@ -41,6 +41,10 @@ class Input:
 
 def _calls(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
     return all_are(ToolCall, calls, "Decision.tool_calls")
+
+
+def _media(media: Iterable[Media]) -> tuple[Media, ...]:
+    return all_are(Media, media, "Decision.media")
 
 
 def _stop(reason: StopReason | str) -> StopReason:
@@ -88,6 +92,8 @@ class Decision:
     """The provider's own word for `stop_reason`."""
     reasoning: str = attrs.field(default="", kw_only=True, validator=must_be(str))
     """Visible thinking."""
+    media: tuple[Media, ...] = attrs.field(default=(), kw_only=True, converter=_media)
+    """The images, sounds and documents that the model made."""
     provider: str = attrs.field(default="", kw_only=True, validator=must_be(str))
     """Who was asked, as in a decider's `name`: `anthropic`, `openai_chat`. This field and the next
     three are for events and traces, are not stored, and are empty where they are unknown."""

@@ -126,6 +126,7 @@ def encode_decision(decision: Decision) -> dict[str, Any]:
         decision.reply,
         reasoning=decision.reasoning,
         tool_calls=decision.tool_calls,
+        media=decision.media,
         usage=decision.usage,
         native=decision.native,
     )
@@ -147,6 +148,7 @@ def decode_decision(outcome: Mapping[str, Any]) -> Decision:
         outcome["stop_reason"],
         message.native,
         reasoning=message.reasoning,
+        media=message.media,
         **{name: outcome.get(name, "") for name in _DECISION_TEXTS},
     )
 

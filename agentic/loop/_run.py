@@ -303,6 +303,7 @@ class Run:
             decision.reply,
             reasoning=decision.reasoning,
             tool_calls=calls,
+            media=decision.media,
             usage=decision.usage,
             timestamp=now(),
             # The payload holds the provider's ids. If ours differ, it would not match the results.

@@ -230,6 +230,7 @@ def history_of(decision: Decision) -> list[Message]:
         decision.reply,
         reasoning=decision.reasoning,
         tool_calls=calls,
+        media=decision.media,
         native=decision.native,
     )
     # Some wires have no ids for calls, such as that of Ollama before 0.12.10.

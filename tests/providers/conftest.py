@@ -20,6 +20,7 @@ def as_message() -> Callable[[Decision], Message]:
             decision.reply,
             reasoning=decision.reasoning,
             tool_calls=decision.tool_calls,
+            media=decision.media,
             native=decision.native,
         )
 

@@ -152,7 +152,9 @@ class Conversation:
             allowed = "what the SDK returned, or its JSON data as a dict"
             raise ConfigError("response", response, allowed, "pass the whole response")
         decision = self.wire.decode_response(response)
-        reply = Message("assistant", decision.reply, tool_calls=decision.tool_calls)
+        reply = Message(
+            "assistant", decision.reply, tool_calls=decision.tool_calls, media=decision.media
+        )
         self._view.report(reply, decision.usage)
 
     def explain(self) -> list[Removal]:

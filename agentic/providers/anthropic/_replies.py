@@ -49,6 +49,7 @@ def decode_response(response: Any, /) -> Decision:
         ProviderPayload(NAME, payload) if blocks else None,
         stop_word=text_at(data, "stop_reason"),
         reasoning=message.reasoning,
+        media=message.media,
         provider=NAME,
         response_model=text_at(data, "model"),
         response_id=text_at(data, "id"),

@@ -46,6 +46,7 @@ def decode_response(response: Any, /) -> Decision:
         native=message.native,
         stop_word=text_at(data, "stopReason"),
         reasoning=message.reasoning,
+        media=message.media,
         provider=NAME,
         # AWS's id of the request: a reply has none of its own, nor the name of a model.
         response_id=text_at(data, "ResponseMetadata", "RequestId"),

@@ -68,6 +68,7 @@ def decode_response(response: Any, /) -> Decision:
         message.native,
         stop_word=text_at(body, "finish_reason"),
         reasoning=message.reasoning,
+        media=message.media,
         provider=NAME,
         response_id=text_at(body, "id"),
     )

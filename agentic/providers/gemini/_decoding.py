@@ -5,9 +5,9 @@ message, and the rest is a message after it. Each message has the whole content 
 payload, so that together they encode to that content again.
 
 Text parts are the message's `content`, and text marked `thought` is its `reasoning`. A functionCall
-is a tool call and a functionResponse a tool result. inlineData and fileData are media if they come
-from a user or a tool. All other parts (executed code, a server's own tool calls, future kinds) and
-images from the model have no typed field: they are kept in the native payload.
+is a tool call and a functionResponse a tool result. inlineData and fileData are media. All other
+parts (executed code, a server's own tool calls, future kinds) have no typed field: they are kept in
+the native payload.
 
 The Gemini API gives some calls an id, and Vertex AI gives them none; then a result belongs to a
 call by name and order (https://ai.google.dev/api/caching#FunctionCall: "id", optional). Messages
@@ -186,7 +186,7 @@ def _read(
         native,
         reasoning=read_text(parts, thought=True) if "thought" in keys else "",
         tool_calls=_read_calls(every, iter(ids)) if model and not keys.isdisjoint(CALLS) else (),
-        media=() if model else media,
+        media=media,
     )
 
 

@@ -86,6 +86,7 @@ def decode_response(response: Any, /) -> Decision:
         ProviderPayload(NAME, payload) if _says_something(payload) else None,
         stop_word=_stop_word(data),
         reasoning=message.reasoning,
+        media=message.media,
         provider=NAME,
         response_model=text_of(data, "modelVersion"),
         response_id=text_of(data, "responseId"),

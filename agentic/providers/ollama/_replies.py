@@ -56,6 +56,7 @@ def decode_response(response: Any, /) -> Decision:
         reply.native if says else None,
         stop_word=text_at(data, "done_reason"),
         reasoning=reply.reasoning,
+        media=reply.media,
         provider=NAME,
         response_model=text_at(data, "model"),
     )

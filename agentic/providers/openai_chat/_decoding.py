@@ -76,6 +76,10 @@ def decode_message(wire: Any) -> Message:
 
 
 def _assistant(wire: Mapping[str, Any], content: Any, native: ProviderPayload) -> Message:
+    """Read a reply. OpenRouter has pictures that the model made in a field beside the content.
+
+    https://openrouter.ai/docs/features/multimodal/image-generation (2026-11)
+    """
     in_parts = isinstance(content, list)
     # The model's parts are pieces of one text; other roles' are texts of their own.
     text = _text_of(content, "") if in_parts else content
@@ -88,7 +92,9 @@ def _assistant(wire: Mapping[str, Any], content: Any, native: ProviderPayload) -
         native,
         reasoning=(in_parts and _thinking_of(content)) or _reasoning(wire),
         tool_calls=_calls(wire),
-        media=_media_of(content) if in_parts else (),
+        media=_media_of([*(content if in_parts else ()), *items_at(wire, "images")])
+        if in_parts or "images" in wire
+        else (),
     )
 
 

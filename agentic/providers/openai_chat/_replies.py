@@ -171,6 +171,7 @@ def decode_response(response: Any, /) -> Decision:
         message.native,
         stop_word=text_at(choice, "finish_reason"),
         reasoning=message.reasoning,
+        media=message.media,
         provider=NAME,
         response_model=text_at(body, "model"),
         response_id=text_at(body, "id"),

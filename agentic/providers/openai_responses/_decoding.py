@@ -16,7 +16,7 @@ from agentic.errors import ConfigError
 from agentic.messages import Media, Message, ProviderPayload, Role, ToolError, ToolResult
 from agentic.providers.kit import Decoded, at, items_at, plain, text_at
 from agentic.providers.kit._ids import KnownIds
-from agentic.providers.kit._media import read_data_url
+from agentic.providers.kit._media import from_base64, read_data_url
 from agentic.providers.kit._messages import decoded_message, decoded_native, decoded_result
 from agentic.providers.openai_responses._items import (
     ANSWERS,
@@ -139,7 +139,19 @@ def reply(items: list[Any], native: ProviderPayload | None = None) -> Message:
         native,
         reasoning="\n\n".join(thinking),
         tool_calls=calls,
+        media=[image for image in map(_generated_image, items) if image is not None],
     )
+
+
+def _generated_image(item: Any) -> Media | None:
+    """Return the image in the output of the image generation tool, which is base64.
+
+    https://platform.openai.com/docs/guides/tools-image-generation (2026-11)
+    """
+    if type_of(item) != "image_generation_call" or not text_at(item, "result"):
+        return None
+    kind = text_at(item, "output_format") or "png"
+    return Media(f"image/{kind}", from_base64(text_at(item, "result")) or b"")
 
 
 def _answered_within(items: list[Any]) -> set[str]:

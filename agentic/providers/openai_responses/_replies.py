@@ -75,6 +75,7 @@ def decode_response(response: Any, /) -> Decision:
         ProviderPayload(NAME, items) if items and may_return else None,
         stop_word=word or "",
         reasoning=said.reasoning,
+        media=said.media,
         provider=NAME,
         response_model=text_at(body, "model"),
         response_id=text_at(body, "id"),
