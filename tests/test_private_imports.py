@@ -19,6 +19,7 @@ SECONDS = "a stream of heartbeats that lasts for seconds, which nobody should wa
 BARE = "a record or a step of a replay that takes a minute from outside"
 PRIVATE = {
     "agentic._clock": "the time of a message, which a model of the store must know",
+    "agentic._imports": "the import machinery of the house",
     "agentic._lazy": "the import machinery of the house",
     "agentic._protocols": "protocols of several rooms are compared with their public copies",
     "agentic._tool_definition": "protocols of several rooms are compared with their public copies",

@@ -11,7 +11,6 @@ LiteLLM does it: it reads `.env` and the variables of each provider.
 
 import asyncio
 import contextlib
-import importlib
 import os
 import sys
 import warnings
@@ -20,6 +19,7 @@ from typing import Any
 
 import attrs
 
+from agentic import _imports
 from agentic.bridges._versions import require
 from agentic.errors import ConfigError, ContextOverflow, IncompleteReply, RequestFailed
 from agentic.limits import ModelLimits, lookup
@@ -35,8 +35,9 @@ _NAME = "litellm"
 _OLDEST = "1.83"
 _OWN_FIELDS = "provider_specific_fields"
 _LOCAL_PRICES = "LITELLM_LOCAL_MODEL_COST_MAP"
-# A warning of Pydantic's about a class of LiteLLM's, which nobody who sees it can mend.
-_OF_MODELS = "Item '.*' on TypedDict class"
+# Pydantic's warnings about classes of LiteLLM's, in whatever words: "Item 'a' on TypedDict class"
+# of pydantic 2.11 is "Items 'a', 'b' on TypedDict class" in 2.14.
+_OF_CLASSES = ".* on TypedDict class"
 
 
 @attrs.frozen
@@ -306,25 +307,24 @@ def _dumped(response: Any) -> Any:
 
 def _import() -> Any:
     """Return the module, imported without network access and without warnings."""
-    if _NAME not in sys.modules:
+    if _NAME in sys.modules:
+        litellm = _imports.load(_NAME)
+    else:
         # Otherwise the import fetches them from the network, and waits for it:
         # https://github.com/BerriAI/litellm/issues/22159 (open, 2026-11).
         given = os.environ.get(_LOCAL_PRICES)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            os.environ.setdefault(_LOCAL_PRICES, "True")
-            try:
-                importlib.import_module(_NAME)
-            finally:
-                if given is None:
-                    del os.environ[_LOCAL_PRICES]
-    litellm: Any = importlib.import_module(_NAME)
+        os.environ.setdefault(_LOCAL_PRICES, "True")
+        try:
+            litellm = _imports.load(_NAME)
+        finally:
+            if given is None:
+                del os.environ[_LOCAL_PRICES]
     # On an error it would print advice on stdout, where a command has its result.
     litellm.suppress_debug_info = True
-    # LiteLLM's models are built when they are first used, whenever that is. Not added twice: with
-    # each change of the filters, Python forgets which warnings it has shown.
-    if not any(getattr(text, "pattern", "") == _OF_MODELS for _, text, *_ in warnings.filters):
-        warnings.filterwarnings("ignore", _OF_MODELS, UserWarning)
+    # LiteLLM imports parts of itself with the first request that needs them, whenever that is. Not
+    # added twice: with each change of the filters, Python forgets which warnings it has shown.
+    if not any(getattr(text, "pattern", "") == _OF_CLASSES for _, text, *_ in warnings.filters):
+        warnings.filterwarnings("ignore", _OF_CLASSES, UserWarning, module="pydantic")
     return litellm
 
 

@@ -8,6 +8,8 @@ and 141 if the reader of the output stopped reading.
 import collections.abc
 import sys
 
+from agentic import _imports
+
 __all__ = ["main"]
 
 
@@ -17,7 +19,8 @@ def main(arguments: collections.abc.Sequence[str] | None = None) -> int:
     Without the extra `cli`, print how to install it.
     """
     try:
-        from agentic.cli._command_line import run  # noqa: PLC0415  the extra may be missing
+        with _imports.quietly():
+            from agentic.cli._command_line import run  # noqa: PLC0415  the extra may be missing
 
         return run(arguments)
     # Ctrl-C while modules are imported, which takes longer than many a command; 130 as for `run`.

@@ -12,7 +12,7 @@ import attrs
 import click
 from rich.cells import cell_len
 
-from agentic import config
+from agentic import _imports, config
 from agentic.cli._chat_input import ChatApprover, PlainPrompt, Prompt, read_pipe
 from agentic.cli._chat_models import choose_model, find_choices, model_name, new_agent
 from agentic.cli._chat_screen import Screen, describe_size
@@ -142,7 +142,8 @@ class _Door:
         """Edit what is typed, and render what is replied."""
         try:
             # Imported here: it takes as long as everything else that a chat needs.
-            from agentic.cli._chat_terminal import TerminalPrompt  # noqa: PLC0415
+            with _imports.quietly():
+                from agentic.cli._chat_terminal import TerminalPrompt  # noqa: PLC0415
 
             self.screen.make_live()
         except ModuleNotFoundError as absent:

@@ -5,13 +5,13 @@ Every problem is one sentence on stderr.
 
 import contextlib
 import difflib
-import importlib
 import sys
 from collections.abc import Mapping, Sequence
 
 import click
 
 import agentic
+from agentic import _imports
 from agentic.cli._output import describe_problem, end_sentence, print_warnings, say
 from agentic.cli._stdio import whole_streams
 
@@ -78,7 +78,7 @@ class _LazyGroup(click.Group):
             return None
         module, _, name = COMMANDS[cmd_name][0].partition(":")
         # Import only the requested command: all of them together would load the whole package.
-        command: click.Command = getattr(importlib.import_module(module), name)
+        command: click.Command = getattr(_imports.load(module), name)
         return command
 
     def resolve_command(

@@ -21,6 +21,7 @@ from typing import Any
 
 import attrs
 
+from agentic import _imports
 from agentic._validate import suggest
 from agentic.errors import ConfigError
 from agentic.limits import ModelLimits
@@ -124,7 +125,8 @@ def connect(server: str, name: str, address: str = "") -> Connection:
         message = f"{message} ({hint})" if hint else message
         raise ConfigError("model", f"{server}:{name}", "a model of it", message=message)
     try:
-        from openai import AsyncOpenAI  # noqa: PLC0415  an extra
+        with _imports.quietly():
+            from openai import AsyncOpenAI  # noqa: PLC0415  an extra
     except ImportError as absent:
         message = f"{server}:{name} needs an SDK: pip install 'agentic-weave[openai]'"
         raise ImportError(message) from absent

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from agentic import _imports
 from agentic.cli._options import WindowOrModel, format_address, host_option, listen, port_option
 from agentic.cli._output import say
 from agentic.errors import ConfigError
@@ -56,7 +57,8 @@ def proxy_command(*, to: str, window: int | str, port: int, host: str, store: Pa
 
 
 def _run(proxy: object, listening: socket.socket) -> None:
-    import uvicorn  # noqa: PLC0415
+    with _imports.quietly():
+        import uvicorn  # noqa: PLC0415
 
     # Neither a log of requests, whose queries may hold a key, nor headers of its own.
     config = uvicorn.Config(

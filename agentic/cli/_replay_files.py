@@ -15,7 +15,7 @@ from pathlib import Path
 import attrs
 import click
 
-from agentic import tokens
+from agentic import _imports, tokens
 from agentic._validate import suggest
 from agentic.cli._output import describe_problem, say
 from agentic.cli._stdio import open_input
@@ -280,8 +280,9 @@ def _progress(total: int) -> Iterator[Callable[[int], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich import progress  # noqa: PLC0415  only if it is shown
-    from rich.console import Console  # noqa: PLC0415
+    with _imports.quietly():
+        from rich import progress  # noqa: PLC0415  only if it is shown
+        from rich.console import Console  # noqa: PLC0415
 
     columns = (
         progress.TextColumn("replaying"),

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agentic import _imports
 from agentic.cli._options import format_address, host_option, listen, port_option
 from agentic.cli._output import count_of, json_line, printable, say
 from agentic.cli._place import RunsPlace, describe_run, reachable, server_of
@@ -142,9 +143,10 @@ def runs_command(
 
 
 async def _serve(place: RunsPlace, listening: socket.socket, drain_seconds: float) -> None:
-    import uvicorn  # noqa: PLC0415
+    with _imports.quietly():
+        import uvicorn  # noqa: PLC0415
 
-    from agentic.cli._runs_api import make_app  # noqa: PLC0415
+        from agentic.cli._runs_api import make_app  # noqa: PLC0415
 
     # Of the socket, because the host may be a name, and the port 0.
     host, port = listening.getsockname()[:2]

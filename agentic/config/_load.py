@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 
+from agentic import _imports
 from agentic._validate import suggest
 from agentic.config._agent import AgentConfig
 from agentic.config._problems import ConfigProblems, Fault, Origin
@@ -161,7 +162,8 @@ def _name(given: str) -> str:
 def _readers() -> tuple[ModuleType, ModuleType]:
     """Import the modules that need the extra."""
     try:
-        from agentic.config import _document, _structure  # noqa: PLC0415  load PyYAML and cattrs
+        # They load PyYAML and cattrs.
+        return _imports.load("agentic.config._document"), _imports.load("agentic.config._structure")
     except ModuleNotFoundError as absent:
         # Any other missing module is a mistake of this package, which the extra would not mend.
         if absent.name not in {"yaml", "cattrs"}:
@@ -169,7 +171,6 @@ def _readers() -> tuple[ModuleType, ModuleType]:
         raise ImportError(
             "agentic.config needs PyYAML and cattrs: pip install 'agentic-weave[config]'"
         ) from absent
-    return _document, _structure
 
 
 def find(

@@ -5,10 +5,10 @@ that is installed, by that library's own rules. The catalog always takes precede
 numbers has a source, and the registry is known to be wrong for some Claude models.
 """
 
-import importlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from agentic import _imports
 from agentic._lazy import LazyModule
 from agentic.limits._model_limits import ModelLimits
 from agentic.limits._names import PREFIX_END, check_name, longest_name
@@ -60,7 +60,7 @@ def _registered(model: str) -> ModelLimits:
         return _catalog.UNKNOWN
     # Asked anew each time, because the library may fetch newer prices while a program runs.
     try:
-        snapshot = importlib.import_module("genai_prices.data_snapshot").get_snapshot()
+        snapshot = _imports.load("genai_prices.data_snapshot").get_snapshot()
     except ImportError:
         return _catalog.UNKNOWN
     for server, name in _spellings(model.strip().lower()):

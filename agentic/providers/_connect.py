@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import attrs
 
+from agentic import _imports
 from agentic.errors import ConfigError
 from agentic.limits import ModelLimits
 from agentic.loop import StreamingDecider
@@ -151,13 +152,14 @@ def connect(model: str, **settings: Any) -> Connection:
 
 def _client(model: str, sdk: _Sdk) -> Any:
     try:
-        module = importlib.import_module(sdk.module)
+        module = _imports.load(sdk.module)
     except ImportError as problem:
         raise ImportError(
             f"{model} needs an SDK that is not installed: pip install 'agentic-weave[{sdk.extra}]'"
         ) from problem
     try:
-        return sdk.make(module)
+        with _imports.quietly():  # an SDK loads parts of itself when a client is made
+            return sdk.make(module)
     # Each SDK raises an exception of its own for a missing key or region.
     except Exception as problem:
         message = f"cannot create a client for {model!r}: {str(problem).rstrip('.')}"

@@ -13,6 +13,7 @@ from typing import Any
 
 import attrs
 
+from agentic import _imports
 from agentic.messages import (
     ContextSummary,
     Media,
@@ -26,7 +27,8 @@ from agentic.messages import (
 from agentic.usage import Usage
 
 try:
-    from hypothesis import strategies as st
+    with _imports.quietly():
+        from hypothesis import strategies as st
 except ImportError as missing:
     raise ImportError(
         "conversations() needs Hypothesis: pip install 'agentic-weave[testing]'"

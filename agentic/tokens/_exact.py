@@ -18,6 +18,7 @@ from pathlib import Path
 
 import attrs
 
+from agentic import _imports
 from agentic._validate import must_be
 from agentic.errors import ConfigError
 from agentic.tokens._estimate import EstimateCounter
@@ -104,7 +105,8 @@ class TokenizersCounter:
 @functools.cache
 def _load_quicktok(encoding: str) -> Callable[[str], int]:
     try:
-        import quicktok  # type: ignore[import-untyped]  # noqa: PLC0415  an optional extra
+        with _imports.quietly():
+            import quicktok  # type: ignore[import-untyped]  # noqa: PLC0415  an optional extra
     except ImportError as problem:
         raise _missing("context") from problem
     try:
@@ -117,7 +119,8 @@ def _load_quicktok(encoding: str) -> Callable[[str], int]:
 @functools.cache
 def _load_tiktoken(encoding: str) -> Callable[[str], int] | None:
     try:
-        import tiktoken  # noqa: PLC0415  an optional extra
+        with _imports.quietly():
+            import tiktoken  # noqa: PLC0415  an optional extra
     except ImportError as problem:
         raise _missing("tiktoken") from problem
     # Before loading, where an unknown name could not be told from a failed download.
@@ -141,7 +144,8 @@ def _load_tiktoken(encoding: str) -> Callable[[str], int] | None:
 @functools.cache
 def _load_tokenizer(path: str) -> Callable[[str], int]:
     try:
-        import tokenizers  # noqa: PLC0415  an optional extra
+        with _imports.quietly():
+            import tokenizers  # noqa: PLC0415  an optional extra
     except ImportError as problem:
         raise _missing("tokenizers") from problem
     try:

@@ -27,7 +27,7 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
-from agentic import _tool_errors, events
+from agentic import _imports, _tool_errors, events
 from agentic._lazy import asyncio
 from agentic._tool_definition import DIRECT, ToolDefinition
 from agentic.errors import ConfigError
@@ -180,14 +180,15 @@ def _check_function(function: object) -> None:
 
 def _read_signature(function: Callable[..., Any]) -> "Signature":
     try:
-        from agentic.tools._signature import read_signature  # noqa: PLC0415  loads msgspec
+        module = _imports.load("agentic.tools._signature")  # loads msgspec
     except ModuleNotFoundError as absent:
         if absent.name != "msgspec":
             raise
         raise ImportError(
             "agentic.tools.tool needs msgspec: pip install 'agentic-weave[tools]'"
         ) from absent
-    return read_signature(function)
+    signature: Signature = module.read_signature(function)
+    return signature
 
 
 def _current_key() -> str:

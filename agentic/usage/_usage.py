@@ -10,7 +10,6 @@ network is needed. It uses the same convention as `Usage`. Cache writes are pric
 lifetime (five minutes at Anthropic), and audio as text: a `Usage` does not distinguish these.
 """
 
-import importlib
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from agentic import _imports
 from agentic.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def cost(
 def _library() -> Any:
     try:
         # Not before it is needed: whoever only counts tokens must not load the price list.
-        return importlib.import_module("genai_prices")
+        return _imports.load("genai_prices")
     except ImportError as error:
         message = "usage.cost needs a price list: pip install 'agentic-weave[prices]'"
         raise ImportError(message) from error

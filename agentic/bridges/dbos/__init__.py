@@ -11,20 +11,22 @@ or PostgreSQL, is all that is shared.
 - Tools run at least once, except those with `retry="never"`, which run at most once.
 """
 
+from agentic import _imports
 from agentic.bridges._versions import require as _require
 
 _require("dbos", "dbos", "durable", "3.4")
 
-from agentic.bridges.dbos._lease import LeaseLost  # noqa: E402  after the check
-from agentic.bridges.dbos._service import (  # noqa: E402
-    QueueLimits,
-    RunInfo,
-    RunNotFound,
-    RunOutcome,
-    Service,
-)
-from agentic.bridges.dbos._steps import DbosSteps  # noqa: E402
-from agentic.bridges.dbos._worker import Worker  # noqa: E402
+with _imports.quietly():
+    from agentic.bridges.dbos._lease import LeaseLost
+    from agentic.bridges.dbos._service import (
+        QueueLimits,
+        RunInfo,
+        RunNotFound,
+        RunOutcome,
+        Service,
+    )
+    from agentic.bridges.dbos._steps import DbosSteps
+    from agentic.bridges.dbos._worker import Worker
 
 __all__ = [
     "DbosSteps",

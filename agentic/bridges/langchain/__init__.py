@@ -7,15 +7,17 @@ Start with `ContextMiddleware`, `TruncateToolOutputs` and `summarizer`.
 It needs langchain 1.2.10 or newer: pip install 'agentic-weave[langchain]'.
 """
 
+from agentic import _imports
 from agentic.bridges._versions import require as _require
 
 # The first version in which `wrap_model_call` may return an update of the state with the reply.
 _require("langchain", "langchain", "langchain", "1.2.10")
 
-from agentic.bridges.langchain._messages import from_message, to_message  # noqa: E402
-from agentic.bridges.langchain._middleware import ContextMiddleware  # noqa: E402
-from agentic.bridges.langchain._summarizer import summarizer  # noqa: E402
-from agentic.bridges.langchain._tool_outputs import TruncateToolOutputs  # noqa: E402
+with _imports.quietly():
+    from agentic.bridges.langchain._messages import from_message, to_message
+    from agentic.bridges.langchain._middleware import ContextMiddleware
+    from agentic.bridges.langchain._summarizer import summarizer
+    from agentic.bridges.langchain._tool_outputs import TruncateToolOutputs
 
 __all__ = [
     "ContextMiddleware",

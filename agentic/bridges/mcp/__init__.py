@@ -12,12 +12,14 @@ installs the official SDK (https://github.com/modelcontextprotocol/python-sdk), 
   again.
 """
 
+from agentic import _imports
 from agentic.bridges._versions import require as _require
 
 _require("mcp", "mcp", "mcp", "1.19")
 
-from agentic.bridges.mcp._errors import McpServerUnavailable  # noqa: E402  after the check
-from agentic.bridges.mcp._server import McpServer  # noqa: E402
-from agentic.bridges.mcp._tools import McpTools  # noqa: E402
+with _imports.quietly():
+    from agentic.bridges.mcp._errors import McpServerUnavailable
+    from agentic.bridges.mcp._server import McpServer
+    from agentic.bridges.mcp._tools import McpTools
 
 __all__ = ["McpServer", "McpServerUnavailable", "McpTools"]

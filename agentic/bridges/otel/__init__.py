@@ -12,11 +12,13 @@ configured, nothing is recorded and little is spent.
 'Hello.'
 """
 
+from agentic import _imports
 from agentic.bridges._versions import require as _require
 
 # The first version in which a histogram is created with its boundaries.
 _require("otel", "opentelemetry-api", "otel", "1.30")
 
-from agentic.bridges.otel._instrument import Instrumentation, instrument  # noqa: E402  after the check
+with _imports.quietly():
+    from agentic.bridges.otel._instrument import Instrumentation, instrument
 
 __all__ = ["Instrumentation", "instrument"]

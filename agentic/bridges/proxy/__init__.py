@@ -15,12 +15,14 @@ Start with `Proxy`, or with the command `agentic proxy`. Needs the extra: pip in
 - Keys pass through; they are neither logged nor stored.
 """
 
+from agentic import _imports
 from agentic.bridges._versions import require as _require
 
 _require("proxy", "starlette", "proxy", "0.40")
 _require("proxy", "httpx", "proxy", "0.27")
 _require("proxy", "uvicorn", "proxy", "0.30")
 
-from agentic.bridges.proxy._app import Proxy  # noqa: E402  after the check
+with _imports.quietly():
+    from agentic.bridges.proxy._app import Proxy
 
 __all__ = ["Proxy"]

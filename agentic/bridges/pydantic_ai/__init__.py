@@ -4,15 +4,17 @@ Start with `ContextBudget` and `TruncateToolReturns`. It needs pydantic-ai-slim 
 pip install 'agentic-weave[pydantic-ai]'.
 """
 
+from agentic import _imports
 from agentic.bridges import _versions
 
 _versions.require("pydantic_ai", "pydantic-ai-slim", "pydantic-ai", "2.64")
 
-from agentic.bridges.pydantic_ai._budget import ContextBudget  # noqa: E402
-from agentic.bridges.pydantic_ai._read import to_messages  # noqa: E402
-from agentic.bridges.pydantic_ai._truncation import TruncateToolReturns  # noqa: E402
-from agentic.bridges.pydantic_ai._usage import request_usage, usage  # noqa: E402
-from agentic.bridges.pydantic_ai._write import to_model_messages  # noqa: E402
+with _imports.quietly():
+    from agentic.bridges.pydantic_ai._budget import ContextBudget
+    from agentic.bridges.pydantic_ai._read import to_messages
+    from agentic.bridges.pydantic_ai._truncation import TruncateToolReturns
+    from agentic.bridges.pydantic_ai._usage import request_usage, usage
+    from agentic.bridges.pydantic_ai._write import to_model_messages
 
 __all__ = [
     "ContextBudget",

@@ -6,8 +6,11 @@ It is imported separately because it loads the database driver: `from agentic.hi
 postgres`, after `pip install 'agentic-weave[postgres]'`.
 """
 
+from agentic import _imports
+
 try:
-    import psycopg  # noqa: F401
+    with _imports.quietly():
+        import psycopg  # noqa: F401
 except ImportError as missing:
     raise ImportError(
         "history.postgres needs psycopg 3: pip install 'agentic-weave[postgres]'"

@@ -309,6 +309,8 @@ def test_options_go_into_the_call(serve: Serve) -> None:
     assert sent["stream_options"] == {"include_usage": True}
 
 
+# Not ours to hide: the test imports the router by itself, as a user would.
+@pytest.mark.filterwarnings("ignore:.* on TypedDict class:UserWarning")
 def test_a_router_chooses_the_deployment(serve: Serve) -> None:
     """The model is a name of the router's; the price is that of the model behind it."""
     server = serve(_reply())

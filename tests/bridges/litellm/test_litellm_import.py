@@ -39,7 +39,7 @@ except RequestFailed as failed:
 
 def _run(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a program in a folder without a .env file."""
-    command = [sys.executable, "-c", program]
+    command = [sys.executable, "-W", "default", "-c", program]
     root = Path(agentic.__file__).parents[1]
     env = {"PYTHONPATH": f"{folder}:{root}", "PATH": ""}
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=env)
