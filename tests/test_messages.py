@@ -27,10 +27,14 @@ _WORD_TABLES = {
     "providers/openai_chat/_replies.py",
     "providers/openai_responses/_replies.py",
     "providers/overflow/_wordings.py",
+    "testing/_model_server/_anthropic.py",
+    "testing/_model_server/_cache.py",
 }
 """Modules of other people's words, which the package recognizes and does not say."""
 _SAMPLES = {
     "testing/_conversations.py",
+    "testing/_model_server/_script.py",
+    "testing/_model_server/_server.py",
 }
 """Conversations that a contract suite makes up."""
 _CODE = re.compile(

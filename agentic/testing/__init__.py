@@ -21,6 +21,14 @@ from agentic.testing._store import check_store
 
 if typing.TYPE_CHECKING:
     from agentic.testing._conversations import conversations
+    from agentic.testing._model_server import AgentScript as AgentScript
+    from agentic.testing._model_server import ModelServer as ModelServer
+    from agentic.testing._model_server import ModelWire as ModelWire
+    from agentic.testing._model_server import ScriptedAnswer as ScriptedAnswer
+    from agentic.testing._model_server import ServedRequest as ServedRequest
+    from agentic.testing._model_server import ServerReply as ServerReply
+    from agentic.testing._model_server import ServerReport as ServerReport
+    from agentic.testing._model_server import TokenPrices as TokenPrices
 
 __all__ = [
     "EventRecorder",
@@ -36,4 +44,17 @@ __all__ = [
 ]
 
 
-__getattr__, __dir__ = _lazy.load_lazily(__name__, {"conversations": "._conversations"})
+_MODEL_SERVER = (
+    "AgentScript",
+    "ModelServer",
+    "ModelWire",
+    "ScriptedAnswer",
+    "ServedRequest",
+    "ServerReply",
+    "ServerReport",
+    "TokenPrices",
+)
+__getattr__, __dir__ = _lazy.load_lazily(
+    __name__,
+    {"conversations": "._conversations"} | dict.fromkeys(_MODEL_SERVER, "._model_server"),
+)

@@ -1,0 +1,15 @@
+"""A fake model server that binds reasoning, enforces pairing and roles, and bills the cache.
+
+It shares no code with what it judges: an import contract keeps it from `agentic.context` and
+`agentic.messages`. A wire is one record, `ModelWire`; `ModelServer(wires=...)` takes others.
+"""
+
+from agentic.testing._model_server._anthropic import ANTHROPIC as ANTHROPIC
+from agentic.testing._model_server._cache import TokenPrices as TokenPrices
+from agentic.testing._model_server._ledger import ServedRequest as ServedRequest
+from agentic.testing._model_server._ledger import ServerReport as ServerReport
+from agentic.testing._model_server._request import ScriptedAnswer as ScriptedAnswer
+from agentic.testing._model_server._script import AgentScript as AgentScript
+from agentic.testing._model_server._server import ModelServer as ModelServer
+from agentic.testing._model_server._server import ServerReply as ServerReply
+from agentic.testing._model_server._wire import ModelWire as ModelWire
