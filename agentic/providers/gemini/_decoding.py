@@ -102,7 +102,7 @@ class IncrementalDecoder:
         found = _calls_and_answers(parts)
         # With ids of their own nothing has to be derived, and nothing is hashed.
         seed = "" if all(came_with for _, came_with, _ in found) else _seed(content, "")
-        times = self._calls.begin(seed)
+        times = self._calls.begin(seed, is_reply=text_of(content, "role") == "model")
         # An agent may call the same tool in the same words twice.
         seed = _seed(content, str(times)) if seed and times > 1 else seed
         given: list[str] = []
@@ -112,8 +112,7 @@ class IncrementalDecoder:
             if is_call:
                 asked.append((call_id, name))
             given.append(call_id if is_call else self._answered(came_with, name) or call_id)
-        if asked or text_of(content, "role") == "model":
-            self._calls.waiting = asked
+        self._calls.waiting += asked
         return given
 
     def _answered(self, told: str, name: str) -> str:

@@ -170,32 +170,43 @@ class KnownIds:
 class CallMatcher:
     """Finds the call that a result answers, in a conversation whose calls may have no ids.
 
+    As in `messages.split_rounds`, it is a call of the nearest run before it, which is an unbroken
+    sequence of replies.
+
     >>> calls = CallMatcher()
-    >>> calls.waiting = [("id-1", "read"), ("id-2", "read")]
+    >>> for name in ("id-1", "id-2"):
+    ...     number = calls.begin(is_reply=True)
+    ...     calls.waiting.append((name, "read"))
     >>> calls.take(lambda call_id, name: name == "read"), calls.waiting
     ('id-1', [('id-2', 'read')])
     """
 
     waiting: list[tuple[str, str]] = attrs.field(factory=list, init=False)
-    """The id and the name of each call of the latest reply that has no result yet."""
+    """The id and the name of each call of the latest run that has no result yet."""
+    _in_run: bool = attrs.field(default=False, init=False)
+    """Whether the latest item was a reply."""
     _seen: Counter[str] = attrs.field(factory=Counter, init=False)
-    _former: list[tuple[str, list[tuple[str, str]]]] = attrs.field(factory=list, init=False)
-    """For each item, its seed, and the calls that were waiting before it."""
+    _former: list[tuple[str, list[tuple[str, str]], bool]] = attrs.field(factory=list, init=False)
+    """For each item, its seed, the calls that were waiting before it, and whether a reply was."""
 
-    def begin(self, seed: str = "") -> int:
+    def begin(self, seed: str = "", *, is_reply: bool = False) -> int:
         """Begin the next item; return how many items with its seed there are so far.
 
         The seed is made of an item whose calls need ids, so that equal items get different ones.
+        The calls of a reply are then added to `waiting`.
         """
         # A copy: a result removes its call from the list.
-        self._former.append((seed, self.waiting.copy()))
+        self._former.append((seed, self.waiting.copy(), self._in_run))
+        if is_reply and not self._in_run:
+            self.waiting = []
+        self._in_run = is_reply
         self._seen[seed] += 1
         return self._seen[seed]
 
     def rewind(self, items: int) -> None:
         """Forget all but the first `items` items."""
         while len(self._former) > items:
-            seed, self.waiting = self._former.pop()
+            seed, self.waiting, self._in_run = self._former.pop()
             self._seen[seed] -= 1
 
     def take(self, fits: Callable[[str, str], bool]) -> str:

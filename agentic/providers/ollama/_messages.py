@@ -68,11 +68,10 @@ def _ids(item: Any, calls: CallMatcher, salt: str = "") -> list[str]:
     asked = items_at(item, "tool_calls")
     sent = [text_at(call, "id") for call in asked]
     seed = "" if all(sent) else _seed(item, salt)
-    times = calls.begin(seed)
+    times = calls.begin(seed, is_reply=text_at(item, "role") == "assistant")
     ids = [own or f"call_{seed}_{times}_{place}" for place, own in enumerate(sent)]
-    if asked:
-        names = [text_at(call, "function", "name") for call in asked]
-        calls.waiting = list(zip(ids, names, strict=True))
+    names = [text_at(call, "function", "name") for call in asked]
+    calls.waiting += zip(ids, names, strict=True)
     return ids
 
 
