@@ -14,7 +14,7 @@ from agentic._tool_definition import ToolDefinition
 from agentic._validate import all_are, must_be
 from agentic.errors import ConfigError
 from agentic.messages import Media, Message, ProviderPayload, ToolCall, ToolResult
-from agentic.usage import StopReason, Usage
+from agentic.usage import StopReason, Usage, of_last_request
 
 
 @attrs.frozen(kw_only=True)
@@ -76,7 +76,7 @@ class Decision:
     tool_calls: tuple[ToolCall, ...] = attrs.field(default=(), converter=_calls)
     """An id may be empty or already used: the loop then assigns a new one."""
     usage: Usage | None = attrs.field(default=None, validator=must_be(Usage, optional=True))
-    """The usage of this call; None if the provider does not report it."""
+    """What this decision used, and is billed for; None if the provider does not report it."""
     # By the calls, unless it is given: a decider written by hand seldom says it.
     stop_reason: StopReason = attrs.field(
         default=attrs.Factory(
@@ -104,6 +104,17 @@ class Decision:
     `request_model`."""
     response_id: str = attrs.field(default="", kw_only=True, validator=must_be(str))
     """The provider's own id of the reply."""
+    last_request: Usage | None = attrs.field(
+        default=None, kw_only=True, validator=must_be(Usage, optional=True)
+    )
+    """The part of `usage` that belongs to the last request, if the decision took several: those of
+    a paused turn, or of tools that the provider runs. None if it took one, or if only the sum is
+    known, which `usage.summed` says."""
+
+    @property
+    def request_usage(self) -> Usage | None:
+        """How large the last request was, and its reply; None if only a sum is known."""
+        return of_last_request(self.usage, self.last_request)
 
 
 # Not in the room of events: a budget compares it, and would load blinker.

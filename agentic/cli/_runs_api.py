@@ -23,6 +23,7 @@ from agentic.bridges.dbos import RunNotFound
 from agentic.cli._options import whole_number
 from agentic.cli._place import describe_run
 from agentic.errors import ConfigError
+from agentic.usage import WITHOUT_SUMMED
 
 if TYPE_CHECKING:
     from agentic.bridges.dbos import Service
@@ -81,7 +82,7 @@ class _Api:
         run = await self.service.find(run_id)
         told = describe_run(run)
         if run.state in _ENDED:
-            told["outcome"] = attrs.asdict(await self.service.result(run_id))
+            told["outcome"] = attrs.asdict(await self.service.result(run_id), filter=WITHOUT_SUMMED)
         else:
             told["questions"] = await self.service.questions(run_id)
         return _json(told)

@@ -22,7 +22,7 @@ from agentic.errors import (
 from agentic.loop import Decision
 from agentic.messages import Message, SummaryText, ToolResult, from_plain, to_plain
 from agentic.tools import Approval
-from agentic.usage import ReportedCall, Usage
+from agentic.usage import WITHOUT_SUMMED, ReportedCall, Usage
 
 _VERSION = 1
 _DECISION_TEXTS = ("stop_word", "provider", "request_model", "response_model", "response_id")
@@ -59,7 +59,7 @@ def make_record(
     """
     record = {"v": _VERSION, "ended": ended.isoformat(), "seconds": seconds, **outcome}
     # Left out where there are none, as in most records.
-    reported = [attrs.asdict(call) for call in calls]
+    reported = [attrs.asdict(call, filter=WITHOUT_SUMMED) for call in calls]
     return record | ({"calls": reported} if reported else {})
 
 
@@ -128,6 +128,7 @@ def encode_decision(decision: Decision) -> dict[str, Any]:
         tool_calls=decision.tool_calls,
         media=decision.media,
         usage=decision.usage,
+        last_request=decision.last_request,
         native=decision.native,
     )
     texts = {name: getattr(decision, name) for name in _DECISION_TEXTS}
@@ -149,6 +150,7 @@ def decode_decision(outcome: Mapping[str, Any]) -> Decision:
         message.native,
         reasoning=message.reasoning,
         media=message.media,
+        last_request=message.last_request,
         **{name: outcome.get(name, "") for name in _DECISION_TEXTS},
     )
 

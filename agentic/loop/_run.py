@@ -305,6 +305,7 @@ class Run:
             tool_calls=calls,
             media=decision.media,
             usage=decision.usage,
+            last_request=decision.last_request,
             timestamp=now(),
             # The payload holds the provider's ids. If ours differ, it would not match the results.
             native=decision.native if calls == decision.tool_calls else None,

@@ -27,7 +27,8 @@ def _setters(record: type[attrs.AttrsInstance]) -> list[Callable[[Any, Any], Non
 _set_role, _set_content, _set_reasoning, _set_calls, _set_results, _set_media, *_rest = _setters(
     Message
 )
-_set_pinned, _set_summary, _set_usage, _set_timestamp, _set_id, _set_native, _set_extra = _rest
+_set_pinned, _set_summary, _set_usage, _set_last_request, _set_timestamp, *_rest = _rest
+_set_id, _set_native, _set_extra = _rest
 _set_provider, _set_payload, _set_joins_previous = _setters(ProviderPayload)
 _set_call_id, _set_call_name, _set_arguments, _set_call_extra = _setters(ToolCall)
 _set_result_id, _set_result_name, _set_output, _set_error, *_rest = _setters(ToolResult)
@@ -60,6 +61,7 @@ def decoded_message(
     _set_pinned(message, False)  # noqa: FBT003  a slot's setter takes its value by position
     _set_summary(message, None)
     _set_usage(message, None)
+    _set_last_request(message, None)
     _set_timestamp(message, None)
     _set_id(message, None)
     _set_native(message, native)

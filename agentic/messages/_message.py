@@ -24,7 +24,7 @@ from agentic.messages._parts import (
     check_text,
     extra_fields,
 )
-from agentic.usage import Usage
+from agentic.usage import Usage, of_last_request
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 _ROLES: tuple[str, ...] = get_args(Role)
@@ -82,7 +82,11 @@ class Message:
     usage: Usage | None = attrs.field(
         default=None, kw_only=True, validator=must_be(Usage, optional=True)
     )
-    """The usage of the call that produced this message."""
+    """What the reply used, and is billed for."""
+    last_request: Usage | None = attrs.field(
+        default=None, kw_only=True, validator=must_be(Usage, optional=True)
+    )
+    """The part of `usage` that belongs to the last request, as in `loop.Decision.last_request`."""
     timestamp: datetime | None = attrs.field(
         default=None, kw_only=True, validator=must_be(datetime, optional=True)
     )
@@ -122,6 +126,11 @@ class Message:
                 "empty unless the role is assistant",
                 f"move the calls of this {self.role} message into an assistant message",
             )
+
+    @property
+    def request_usage(self) -> Usage | None:
+        """How large the request for this reply was, and the reply; None if it is unknown."""
+        return of_last_request(self.usage, self.last_request)
 
     @property
     def all_media(self) -> tuple[Media, ...]:

@@ -22,6 +22,7 @@ _VERSION = 1
 
 _RECORDS: dict[str, type[attrs.AttrsInstance]] = {
     "error": ToolError,
+    "last_request": Usage,
     "native": ProviderPayload,
     "summary": ContextSummary,
     "usage": Usage,

@@ -190,10 +190,11 @@ class ModelDecider:
         known, since counting a long conversation takes time.
         """
         window = self._window
-        if window is None or decision.usage is None:
+        usage = decision.request_usage
+        if window is None or usage is None:
             return
         overflow = read_silent_overflow(
-            decision.usage, decision.stop_reason, window, estimated_input=estimate()
+            usage, decision.stop_reason, window, estimated_input=estimate()
         )
         if overflow is not None:
             raise ContextOverflow(self.model, overflow.sent, overflow.window)

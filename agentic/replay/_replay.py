@@ -71,7 +71,9 @@ async def replay(
 
 def _without_usage(message: Message) -> Message:
     """Return a message without its usage, which belongs to the request that was really made."""
-    return message if message.usage is None else attrs.evolve(message, usage=None)
+    return (
+        message if message.usage is None else attrs.evolve(message, usage=None, last_request=None)
+    )
 
 
 @attrs.define(eq=False)

@@ -109,13 +109,13 @@ class ContextMeter:
     def report(self, sent: list[Message], reply: Message, usage: Usage) -> None:
         """Record what the provider reported about a call: the view that was sent, and its reply.
 
-        A usage without input tokens is ignored. A usage with too few input tokens for all that was
-        sent is believed if it is the third in a row and each grew as the conversation did: then the
-        server cuts the context. Other servers report only what was not in their cache, which does
-        not add up like this.
+        A usage without input tokens, or that adds up several requests, is ignored. A usage with too
+        few input tokens for all that was sent is believed if it is the third in a row and each grew
+        as the conversation did: then the server cuts the context. Other servers report only what
+        was not in their cache, which does not add up like this.
         """
         # Some servers answer a stream without a usage, or with one of zeros.
-        if not usage.input:
+        if not usage.input or usage.summed:
             return
         if usage.input >= _FACTORS[0] * self._token_cache.sizes(sent).total:
             self._doubtful = None

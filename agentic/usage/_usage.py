@@ -78,17 +78,44 @@ class Usage:
     """The part of `input` that was written to the provider's cache."""
     reasoning: int = attrs.field(default=0, converter=_count)
     """The part of `output` that is reasoning."""
+    # Not compared and not shown: two usages are equal if their tokens are.
+    summed: bool = attrs.field(default=False, kw_only=True, eq=False, repr=False)
+    """Whether this adds up several requests. It then says what they cost together, and not how
+    large any of them was."""
 
     def __add__(self, other: "Usage") -> "Usage":
         if not isinstance(other, Usage):
             return NotImplemented
         # Only one of the two may have a total.
-        left, right = attrs.astuple(normalize(self)), attrs.astuple(normalize(other))
-        return Usage(*(a + b for a, b in zip(left, right, strict=True)))
+        left, right = (normalize(each) for each in (self, other))
+        summed = left.summed or right.summed or bool(left.input and right.input)
+        sums = {name: getattr(left, name) + getattr(right, name) for name in _COUNTS}
+        return Usage(**sums, summed=summed)
 
     def __radd__(self, other: object) -> "Usage":
         """Let `sum(usages)` start at 0; even the sum of a single usage has a total."""
         return normalize(self) if other == 0 else NotImplemented
+
+
+WITHOUT_SUMMED = attrs.filters.exclude("summed")
+"""For `attrs.asdict`: a record of what several requests used has their counts alone."""
+_COUNTS = tuple(each.name for each in attrs.fields(Usage) if each.name != "summed")
+
+
+def of_last_request(usage: Usage | None, last_request: Usage | None) -> Usage | None:
+    """Return the usage of the last request that a reply took; None if it is unknown.
+
+    `usage` is what the whole reply used. `last_request` is the part of the last request, if it is
+    known separately.
+
+    >>> of_last_request(Usage(100, 20), None)
+    Usage(input=100, output=20, total=0, cache_read=0, cache_write=0, reasoning=0)
+    >>> of_last_request(Usage(100, 20) + Usage(130, 5), None) is None
+    True
+    """
+    if last_request is None:
+        last_request = usage
+    return None if last_request is None or last_request.summed else last_request
 
 
 def normalize(usage: Usage | None) -> Usage:

@@ -24,6 +24,7 @@ from agentic.errors import HistoryUnavailable
 from agentic.loop import Result, Runner
 from agentic.messages import Message, ToolCall
 from agentic.tools import Approval, RequireApproval, ToolDefinition
+from agentic.usage import WITHOUT_SUMMED
 
 _log = logging.getLogger(__name__)
 _ALONE_SECONDS = 30.0
@@ -227,5 +228,5 @@ def _describe(result: Result) -> dict[str, Any]:
         "exhausted": result.exhausted,
         "limit": result.limit,
         "stop_reason": str(result.stop_reason.value),
-        "usage": attrs.asdict(result.usage),
+        "usage": attrs.asdict(result.usage, filter=WITHOUT_SUMMED),
     }

@@ -28,7 +28,7 @@ from agentic.bridges.dbos._worker import (
 from agentic.errors import AgenticError, ConfigError
 from agentic.history import LeasedSessions
 from agentic.loop import Runner
-from agentic.usage import Usage
+from agentic.usage import WITHOUT_SUMMED, Usage
 
 _POLL_SECONDS = 0.1
 _CONNECTIONS = 3
@@ -241,7 +241,11 @@ class Service:
                 after = number
                 yield {"id": number, **body}
             if (outcome := _outcome(status)) is not None:
-                yield {"id": after, "type": "run_end", **attrs.asdict(outcome)}
+                yield {
+                    "id": after,
+                    "type": "run_end",
+                    **attrs.asdict(outcome, filter=WITHOUT_SUMMED),
+                }
                 return
             await asyncio.sleep(_POLL_SECONDS)
 

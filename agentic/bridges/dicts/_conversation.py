@@ -155,7 +155,7 @@ class Conversation:
         reply = Message(
             "assistant", decision.reply, tool_calls=decision.tool_calls, media=decision.media
         )
-        self._view.report(reply, decision.usage)
+        self._view.report(reply, decision.request_usage)
 
     def explain(self) -> list[Removal]:
         """Return what is missing from the latest request or shortened in it, and why.

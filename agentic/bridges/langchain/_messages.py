@@ -36,6 +36,7 @@ from agentic.messages import (
     to_plain,
 )
 from agentic.providers.kit import native_payload, plain, text_at
+from agentic.providers.kit._iterations import is_server_call, last_request_in, requests_in
 from agentic.providers.kit._messages import encodable
 from agentic.usage import Usage
 
@@ -52,7 +53,7 @@ _ROLES: Mapping[str, Role] = {
     "system": "system",
     "tool": "tool",
 }
-_OURS = ("pinned", "timestamp", "summary", "usage")
+_OURS = ("pinned", "timestamp", "summary", "usage", "last_request")
 _THINKING = "reasoning_content"
 """Where the packages of several vendors put thinking that they do not send back."""
 
@@ -106,7 +107,7 @@ def read_message(message: BaseMessage) -> Message:
         text = text or text_at(message.additional_kwargs, "refusal")
         fields["reasoning"] = read.thinking or (thinking if isinstance(thinking, str) else "")
         fields["tool_calls"] = tuple(_calls(message))
-        fields["usage"] = _usage(message.usage_metadata)
+        fields |= _read_usage(message)
     elif role == "tool":
         fields["tool_results"], text = (_result(message, text),), ""
     return Message(role, text, **{**fields, **_read_ours(message, role)})
@@ -176,6 +177,23 @@ def _stored(message: BaseMessage, role: Role, *names: str) -> Message:
             read = from_plain({"role": role, **known})
             return attrs.evolve(read, extra=dict(extra) if isinstance(extra, Mapping) else {})
     return Message(role)
+
+
+def _read_usage(message: AIMessage) -> dict[str, Usage | None]:
+    """Return what a reply used, and the part of its last request if it took several."""
+    used = _usage(message.usage_metadata)
+    if used is None:
+        return {}
+    # Where langchain-anthropic puts the provider's own counts of a reply that was not streamed.
+    counts = message.response_metadata.get("usage")
+    requests = requests_in(counts)
+    kinds = {text_at(block, "type") for block in message.content if isinstance(block, dict)}
+    # langchain-openai may put the items of the provider's tools there.
+    ran = bool(message.additional_kwargs.get("tool_outputs")) or any(map(is_server_call, kinds))
+    if len(requests) > 1 or (ran and not requests):
+        last = last_request_in(counts)
+        return {"usage": attrs.evolve(used, summed=True), "last_request": last}
+    return {"usage": used}
 
 
 def _usage(found: Mapping[str, Any] | None) -> Usage | None:
@@ -249,8 +267,9 @@ def _write_ours(message: Message) -> dict[str, Any]:
     """Return `additional_kwargs` with what LangChain has no field for."""
     stored = to_plain(message)
     ours = {key: stored[key] for key in _OURS if key in stored}
-    if message.role == "assistant":
-        ours.pop("usage", None)  # this one has a field
+    # This one has a field, unless it is a sum, which LangChain cannot say.
+    if message.role == "assistant" and message.usage is not None and not message.usage.summed:
+        ours.pop("usage", None)
     if message.extra:
         ours["extra"] = dict(message.extra)
     return {_KEY: ours} if ours else {}

@@ -36,8 +36,12 @@ that raised."""
 # With the last trace of its loading, a capability's instructions and tools would be gone.
 _LOADS = (theirs.CapabilityLoadDeltaPart, theirs.LoadCapabilityReturnPart)
 _URL_TYPES = {"image": "image/*", "audio": "audio/*", "video": "video/*"}
-_INTERNAL = "__pydantic_ai__"
-_INPUT_MEASURED = "context_input_tokens"
+SUMMED = "summed"
+"""In the metadata of a message: whether its usage adds up several requests."""
+INTERNAL = "__pydantic_ai__"
+"""Where the framework's own data is in the metadata of a message."""
+INPUTS_MEASURED = ("context_input_tokens", "initial_input_tokens")
+"""Its keys of the size of a request; the second one was written by 2.56 alone."""
 
 
 @attrs.frozen(eq=False)
@@ -198,6 +202,7 @@ def _read_result(part: Any) -> ToolResult:
 
 def _read_response(given: theirs.ModelResponse, mark: str | None) -> Message:
     thoughts = (part.content for part in given.parts if isinstance(part, theirs.ThinkingPart))
+    used, last_request = _read_usage(given)
     return Message(
         "assistant",
         _join(_reply_texts(given.parts)),
@@ -210,7 +215,8 @@ def _read_response(given: theirs.ModelResponse, mark: str | None) -> Message:
         media=list(_reply_media(given.parts)),
         # The provider's own summary may be encrypted, and stands for all before it.
         pinned=any(isinstance(part, theirs.CompactionPart) for part in given.parts),
-        usage=_read_usage(given),
+        usage=used,
+        last_request=last_request,
         id=mark,
     )
 
@@ -242,18 +248,25 @@ def _arguments(part: theirs.ToolCallPart | theirs.NativeToolCallPart) -> str:
     return part.args_as_json_str() if part.args else ""
 
 
-def _read_usage(given: theirs.ModelResponse) -> Usage | None:
-    """Return how large the request of a response was, and the response."""
+def _read_usage(given: theirs.ModelResponse) -> tuple[Usage | None, Usage | None]:
+    """Return what a response used, and the part of its last request if it took several."""
     if not given.usage.has_values():
-        return None
-    found = usage(given.usage)
-    # Where the usage is the sum of several requests, as of a provider's own tools, the framework
-    # notes how large the context was (pydantic_ai/_context_size.py, 2.68.0, read 2026-11-23).
-    internal = (given.metadata or {}).get(_INTERNAL)
-    measured = internal.get(_INPUT_MEASURED) if isinstance(internal, Mapping) else None
-    if not isinstance(measured, int):
-        return found
-    return attrs.evolve(found, input=measured, total=measured + found.output)
+        return None, None
+    used = usage(given.usage)
+    # Where the usage is the sum of several requests, the framework notes how large the context was,
+    # as far as it knows (pydantic_ai/_context_size.py, 2.68.0). Zero is that of a compaction.
+    internal = (given.metadata or {}).get(INTERNAL)
+    noted = internal if isinstance(internal, Mapping) else {}
+    measured = next((noted[key] for key in INPUTS_MEASURED if type(noted.get(key)) is int), None)
+    if measured == used.input:
+        return used, None
+    if measured is not None:
+        last = Usage(measured, used.output, reasoning=used.reasoning) if measured else None
+        return attrs.evolve(used, summed=True), last
+    ours = (given.metadata or {}).get(METADATA_KEY)
+    summed = isinstance(ours, Mapping) and ours.get(SUMMED) is True
+    hosted = any(isinstance(part, theirs.NativeToolCallPart) for part in given.parts)
+    return attrs.evolve(used, summed=summed or hosted), None
 
 
 def _read_media(given: theirs.MultiModalContent) -> Media:

@@ -11,7 +11,15 @@ from typing import Any
 from pydantic_ai import messages as theirs
 from pydantic_ai.usage import RequestUsage
 
-from agentic.bridges.pydantic_ai._read import METADATA_KEY, UPLOADED, Reading, role_of
+from agentic.bridges.pydantic_ai._read import (
+    INPUTS_MEASURED,
+    INTERNAL,
+    METADATA_KEY,
+    SUMMED,
+    UPLOADED,
+    Reading,
+    role_of,
+)
 from agentic.bridges.pydantic_ai._usage import request_usage
 from agentic.messages import Media, Message, ToolResult
 from agentic.providers.kit import results_with_content
@@ -57,8 +65,17 @@ def write(message: Message) -> theirs.ModelMessage:
                 ),
             ],
             usage=RequestUsage() if message.usage is None else request_usage(message.usage),
+            metadata=_sizes(message),
         )
     return theirs.ModelRequest(list(_request_parts(message)))
+
+
+def _sizes(message: Message) -> dict[str, Any] | None:
+    """Return the metadata that says how large the last of several requests was, as far as known."""
+    if message.last_request is not None:
+        return {INTERNAL: {INPUTS_MEASURED[0]: message.last_request.input}}
+    summed = message.usage is not None and message.usage.summed
+    return {METADATA_KEY: {SUMMED: True}} if summed else None
 
 
 def edit_parts(message: Message, was: Reading, parts: Sequence[Any]) -> list[Any]:

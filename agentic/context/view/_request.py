@@ -223,8 +223,8 @@ class _ReplyMeter:
         # The reply that `report` was given is often converted before the owner appends it.
         if self._reported is not None and same_to_provider(self._reported[0], reply):
             self._reported = reply, self._reported[1]
-        elif self._reported is None and reply.usage is not None:
-            self._reported = reply, normalize(reply.usage)
+        elif self._reported is None and reply.request_usage is not None:
+            self._reported = reply, normalize(reply.request_usage)
         self._settle()
 
     def measure(self, view: list[Message], overhead_tokens: int) -> int:
@@ -268,7 +268,7 @@ class _ReplyMeter:
         # says nothing about this view.
         if at is None or view[: at + 1] != history[: at + 1]:
             return
-        usage = history[at].usage
+        usage = history[at].request_usage
         if usage is not None:
             self._context_meter.report(history[:at], history[at], normalize(usage))
 
@@ -281,7 +281,8 @@ def _latest_reply(history: list[Message]) -> int | None:
     summary = find_summary(history)
     start = prefix_length(history) + (summary.messages_kept if summary else 0)
     late = range(len(history) - 1, start - 1, -1)
-    return next((i for i in late if history[i].role == "assistant" and history[i].usage), None)
+    replies = (i for i in late if history[i].role == "assistant")
+    return next((i for i in replies if history[i].request_usage), None)
 
 
 @attrs.define(eq=False)

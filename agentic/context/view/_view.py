@@ -323,10 +323,11 @@ class View:
         """Record the provider's reply to the latest request, and its usage.
 
         The default is the usage that the reply carries. Replies in the history that carry their
-        usage are read automatically; reporting them changes nothing.
+        usage are read automatically; reporting them changes nothing. A usage that adds up several
+        requests says nothing about the size of this one, and is ignored.
         """
         if self._builder.meter is not None:
-            self._builder.meter.report(reply, usage or reply.usage)
+            self._builder.meter.report(reply, usage or reply.request_usage)
 
     def check(
         self,

@@ -154,9 +154,11 @@ class Decider(ModelDecider):
         if len(responses) == 1:
             return self._decision(last, request)
         decision = self._decision({**last, "content": _content(responses)}, request)
-        # Each part was a request of its own, and was paid for.
+        # Each part was a request of its own, and was paid for. Only the last one says how large the
+        # conversation is: it sent the other parts again.
         used = sum((normalize(usage(response)) for response in responses), Usage())
-        return attrs.evolve(decision, usage=used)
+        size = self._decode(last).request_usage
+        return attrs.evolve(decision, usage=used, last_request=size)
 
     def _checked(self, answer: Any) -> Any:
         """Return a response as plain data; raise if it is none."""

@@ -2,11 +2,19 @@
 
 from typing import Any
 
+import attrs
+
 from agentic.loop import Decision
 from agentic.messages import Message, ProviderPayload
 from agentic.providers.anthropic._decoding import NAME, blocks_of, read_payload
 from agentic.providers.kit import at, items_at, plain, text_at
-from agentic.providers.kit._json import count_at
+from agentic.providers.kit._iterations import (
+    is_server_call,
+    last_request_in,
+    read_counts,
+    requests_in,
+    used_server_tools,
+)
 from agentic.usage import StopReason, StopWords, Usage
 
 # All but the last: https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
@@ -41,10 +49,11 @@ def decode_response(response: Any, /) -> Decision:
     blocks = reply_blocks(data)
     payload = {"role": "assistant", "content": blocks}
     message = read_payload(payload) or Message("assistant")
+    used = usage(data) if isinstance(_usage_of(data), dict) else None
     return Decision(
         message.content,
         message.tool_calls,
-        usage(data) if isinstance(_usage_of(data), dict) else None,
+        used,
         stop_reason(data),
         ProviderPayload(NAME, payload) if blocks else None,
         stop_word=text_at(data, "stop_reason"),
@@ -53,6 +62,7 @@ def decode_response(response: Any, /) -> Decision:
         provider=NAME,
         response_model=text_at(data, "model"),
         response_id=text_at(data, "id"),
+        last_request=last_request_in(_usage_of(data)) if used and used.summed else None,
     )
 
 
@@ -89,25 +99,25 @@ def usage(response: Any, /) -> Usage:
     >>> usage({"usage": {"input_tokens": 5, "cache_read_input_tokens": 90, "output_tokens": 7}})
     Usage(input=95, output=7, total=0, cache_read=90, cache_write=0, reasoning=0)
     """
-    told = _usage_of(plain(response))
-    read = count_at(told, "cache_read_input_tokens")
-    written = count_at(told, "cache_creation_input_tokens") or _written(told)
-    return Usage(
-        input=count_at(told, "input_tokens") + read + written,
-        output=at(told, "output_tokens"),
-        cache_read=read,
-        cache_write=written,
-        reasoning=at(told, "output_tokens_details", "thinking_tokens"),
-    )
+    data = plain(response)
+    counts = _usage_of(data)
+    return attrs.evolve(read_counts(counts), summed=_is_sum(data, counts))
+
+
+def _is_sum(data: Any, counts: Any) -> bool:
+    """Return whether a usage adds up several requests, or is not that of the conversation now.
+
+    The server sends the conversation again after each of its own tools, and counts what it read
+    from the cache each time.
+    """
+    requests = requests_in(counts)
+    if requests:
+        replies = [each for each in requests if text_at(each, "type") != "compaction"]
+        return len(replies) != 1 or replies[-1] is not requests[-1]
+    ran = any(is_server_call(text_at(block, "type")) for block in items_at(data, "content"))
+    return ran or used_server_tools(counts)
 
 
 def _usage_of(data: Any) -> Any:
     """Return the usage in a response, or in the event that starts a streamed one."""
     return at(data, "usage") or at(data, "message", "usage")
-
-
-def _written(told: Any) -> int:
-    """Return the tokens written to the cache, with lifetimes of five minutes and one hour."""
-    lifetimes = at(told, "cache_creation")
-    counts = lifetimes.values() if isinstance(lifetimes, dict) else ()
-    return sum(map(count_at, counts))

@@ -16,6 +16,8 @@ from agentic.providers.kit import plain, text_at
 CALLS = frozenset({"functionCall", "function_call"})
 ANSWERS = frozenset({"functionResponse", "function_response"})
 WITH_MEDIA = frozenset({"inlineData", "inline_data", "fileData", "file_data"})
+FIRST_PROMPT = "initialPromptTokenCount"
+"""Not on the wire: the prompt of the first of several requests that a reply took."""
 TO_STANDARD = str.maketrans("-_", "+/")
 """Translates base64 of the URL-safe alphabet to the standard one."""
 
@@ -116,7 +118,20 @@ def response_of(response: Any) -> dict[str, Any]:
     elif not isinstance(response, Mapping):
         for candidate in list_of(data, "candidates"):
             _restore_bytes(field(candidate, "content"))
+        _keep_first_prompt(response, data)
     return data if isinstance(data, dict) else {}
+
+
+def _keep_first_prompt(response: Any, data: Any) -> None:
+    """Write the size of the first prompt, which the SDK keeps outside the data, next to their sum.
+
+    If a reply takes several requests, the SDK adds up their counts
+    (`merge_continuation_responses` in google/genai/_extra_utils.py, 3.6.1).
+    """
+    counts = field(data, "usageMetadata")
+    first = getattr(getattr(response, "usage_metadata", None), "initial_prompt_token_count", None)
+    if isinstance(counts, dict) and isinstance(first, int):
+        counts[FIRST_PROMPT] = first
 
 
 def contents_of(contents: Any) -> list[Any]:

@@ -16,6 +16,7 @@ from agentic.loop import Decision
 from agentic.messages import ProviderPayload
 from agentic.providers.gemini._decoding import NAME, made_ids, read_message
 from agentic.providers.gemini._fields import (
+    FIRST_PROMPT,
     field,
     has_field,
     list_of,
@@ -78,10 +79,11 @@ def decode_response(response: Any, /) -> Decision:
     data = response_of(response)
     payload = _payload(data)
     message = read_message(payload)
+    used = usage(data) if field(data, "usageMetadata") else None
     return Decision(
         message.content,
         message.tool_calls,
-        usage(data) if field(data, "usageMetadata") else None,
+        used,
         stop_reason(data),
         ProviderPayload(NAME, payload) if _says_something(payload) else None,
         stop_word=_stop_word(data),
@@ -90,6 +92,7 @@ def decode_response(response: Any, /) -> Decision:
         provider=NAME,
         response_model=text_of(data, "modelVersion"),
         response_id=text_of(data, "responseId"),
+        last_request=_last_request(data, used) if used and used.summed else None,
     )
 
 
@@ -167,7 +170,24 @@ def usage(response: Any, /) -> Usage:
         total=total,
         cache_read=_count(counts, "cachedContentTokenCount"),
         reasoning=thoughts,
+        # What the server's tools returned was sent to the model again, and is not sent by anybody
+        # afterwards.
+        summed=bool(tool_use) or 0 < _count(counts, FIRST_PROMPT) < prompt,
     )
+
+
+def _last_request(data: Any, used: Usage) -> Usage:
+    """Return how large the conversation is after a reply that took several requests.
+
+    Each request after the first sends what the reply says so far, so the first prompt and the
+    whole reply are as large as the last request with its part of the reply.
+    """
+    counts = field(data, "usageMetadata")
+    first = _count(counts, FIRST_PROMPT) or _count(counts, "promptTokenCount")
+    tool_use = _count(counts, "toolUsePromptTokenCount")
+    # A gateway may count the tools' results in the prompt, too; `usage` found that out.
+    prompt = min(first, used.input - tool_use) if used.input > tool_use else first
+    return Usage(input=prompt, output=used.output, reasoning=used.reasoning)
 
 
 def _count(counts: Any, name: str) -> int:

@@ -94,7 +94,7 @@ class Decider(ModelDecider):
         for). An input larger than the catalog's window is therefore no sign of truncation, unless
         the caller passed the limits.
         """
-        catalog, usage = lookup(self.model), decision.usage
+        catalog, usage = lookup(self.model), decision.request_usage
         if self._limits is None and usage and usage.input > catalog.context_window:
             return
 

@@ -9,11 +9,14 @@ If a server counts differently, its total shows that.
 from collections.abc import Iterator
 from typing import Any
 
+import attrs
+
 from agentic.errors import ProviderError
 from agentic.loop import Decision
 from agentic.messages import Message, ProviderPayload
 from agentic.providers._model import reported_error
 from agentic.providers.kit import at, items_at, plain, text_at
+from agentic.providers.kit._iterations import last_request_in, requests_in, used_server_tools
 from agentic.providers.kit._json import count_at, has_object
 from agentic.providers.openai_chat._decoding import NAME, decode_message
 from agentic.providers.openai_chat._encoding import with_objects_on_the_wire
@@ -146,6 +149,16 @@ _CACHE_WRITE = [
     ("input_tokens_details", "cache_write_tokens"),
 ]
 
+# LiteLLM 1.110 keeps Gemini's counts there (llms/vertex_ai/gemini): what its tools returned, which
+# the prompt includes unless the tool was a search, and the prompt of the first of several requests.
+_TOOL_USE = ("prompt_tokens_details", "tool_use_tokens")
+_FIRST_PROMPT = ("prompt_tokens_details", "initial_prompt_tokens")
+_OF_SERVER_TOOLS = [
+    _TOOL_USE,
+    # xAI adds up the prompts: https://docs.x.ai/developers/tools/tool-usage-details (2026-11).
+    ("num_server_side_tools_used",),
+]
+
 _REASONING = [
     ("completion_tokens_details", "reasoning_tokens"),
     ("output_tokens_details", "reasoning_tokens"),
@@ -163,10 +176,11 @@ def decode_response(response: Any, /) -> Decision:
     body = plain(response)
     choice = at(body, "choices", 0)
     message = _message(choice)
+    used = usage(body) if find_usage(body) else None
     return Decision(
         message.content,
         message.tool_calls,
-        usage(body) if find_usage(body) else None,
+        used,
         _reason(body, choice, message),
         message.native,
         stop_word=text_at(choice, "finish_reason"),
@@ -175,6 +189,7 @@ def decode_response(response: Any, /) -> Decision:
         provider=NAME,
         response_model=text_at(body, "model"),
         response_id=text_at(body, "id"),
+        last_request=_last_request(find_usage(body), used) if used and used.summed else None,
     )
 
 
@@ -195,8 +210,33 @@ def usage(response: Any, /) -> Usage:
     >>> usage({"usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}})
     Usage(input=7, output=3, total=10, cache_read=0, cache_write=0, reasoning=0)
     """
-    found = find_usage(plain(response))
-    return Usage() if found is None else _convert(found)
+    body = plain(response)
+    found = find_usage(body)
+    if found is None:
+        return Usage()
+    return attrs.evolve(_convert(found), summed=_is_sum(body, found))
+
+
+def _is_sum(body: Any, found: dict[str, Any]) -> bool:
+    """Return whether a usage adds up several requests, made by a server's tools or a gateway."""
+    if at(found, "iterations"):
+        return len(requests_in(found)) != 1
+    # https://console.groq.com/docs/compound lists there what its agents ran (2026-11).
+    ran = at(body, "choices", 0, "message", "executed_tools")
+    counted = any(count_at(found, *path) for path in _OF_SERVER_TOOLS)
+    continued = 0 < count_at(found, *_FIRST_PROMPT) < count_at(found, "prompt_tokens")
+    return bool(ran) or counted or continued or used_server_tools(found)
+
+
+def _last_request(found: Any, used: Usage) -> Usage | None:
+    """Return the part of the last request in a sum; None if it is not reported."""
+    if at(found, "iterations"):
+        return last_request_in(found)
+    first = count_at(found, *_FIRST_PROMPT) or used.input - count_at(found, *_TOOL_USE)
+    if first == used.input:
+        return None
+    # As for Gemini itself: the first prompt and the whole reply.
+    return Usage(first, used.output, reasoning=used.reasoning)
 
 
 def _spelled(word: str) -> str | None:
@@ -267,6 +307,9 @@ def _convert(found: dict[str, Any]) -> Usage:
     prompt = count_at(found, "prompt_tokens") or count_at(found, "input_tokens")
     completion = count_at(found, "completion_tokens") or count_at(found, "output_tokens")
     total, reasoning = count_at(found, "total_tokens"), _first(found, _REASONING)
+    tool_use = count_at(found, *_TOOL_USE)
+    if 0 < tool_use <= total - prompt - completion:
+        prompt += tool_use
     read, write = _first(found, _CACHE_READ), _first(found, _CACHE_WRITE)
     if _cache_is_beside(total, prompt, completion, read, write):
         prompt += read + write

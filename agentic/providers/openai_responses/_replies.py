@@ -6,9 +6,10 @@ from typing import Any
 from agentic.loop import Decision
 from agentic.messages import Message, ProviderPayload
 from agentic.providers.kit import at, items_at, plain, text_at
+from agentic.providers.kit._iterations import is_server_call
 from agentic.providers.kit._json import count_at, has_object
 from agentic.providers.openai_responses._decoding import NAME, reply
-from agentic.providers.openai_responses._items import refusal_text, type_of
+from agentic.providers.openai_responses._items import OUTPUTS, refusal_text, type_of
 from agentic.usage import StopReason, StopWords, Usage
 
 _SERVER_FAILURES = (
@@ -19,6 +20,10 @@ _SERVER_FAILURES = (
     *("empty_image_file", "failed_to_download_image", "image_file_not_found"),
     "context_length_exceeded",
 )
+
+# types/responses/response_output_item.py of openai-python 3.57. A compaction replaces what was
+# sent.
+_HOSTED = OUTPUTS | {"compaction"}
 
 # The words are from response_status.py, response.py (IncompleteDetails) and response_error.py
 # in https://github.com/openai/openai-python/tree/main/src/openai/types/responses (3.54).
@@ -90,7 +95,8 @@ def usage(response: Any, /) -> Usage:
     >>> usage({"usage": {"input_tokens": 9, "output_tokens": 2, "total_tokens": 11}}).total
     11
     """
-    told = _usage_of(plain(response))
+    body = plain(response)
+    told = _usage_of(body)
     into = at(told, "input_tokens_details") or at(told, "prompt_tokens_details")
     out_of = at(told, "output_tokens_details") or at(told, "completion_tokens_details")
     return Usage(
@@ -100,7 +106,18 @@ def usage(response: Any, /) -> Usage:
         count_at(into, "cached_tokens"),
         count_at(into, "cache_write_tokens"),
         count_at(out_of, "reasoning_tokens"),
+        # After each tool that the provider runs, it sends the conversation to the model again, and
+        # adds up what that took: https://github.com/turnstonelabs/turnstone/issues/1191 (2026-09),
+        # https://docs.x.ai/developers/tools/tool-usage-details (2026-11).
+        summed=any(map(_is_hosted, items_at(body, "output"))),
     )
+
+
+def _is_hosted(item: Any) -> bool:
+    """Return whether an item in a reply shows that the provider made several requests for it."""
+    kind = type_of(item)
+    # A call that the caller may answer has an answer in the reply if the provider ran it.
+    return is_server_call(kind) or kind in _HOSTED
 
 
 def stop_reason(response: Any, /) -> StopReason:

@@ -135,8 +135,9 @@ def read_silent_overflow(
     Overflow(sent=50000, window=32768)
     """
     usage = normalize(usage)
-    # A server that reports no input says nothing about the prompt.
-    if not window or window < 0 or not usage.input:
+    # A server that reports no input says nothing about the prompt, and neither does what several
+    # requests used together.
+    if not window or window < 0 or not usage.input or usage.summed:
         return None
     if usage.input > window:
         return Overflow(usage.input, window)

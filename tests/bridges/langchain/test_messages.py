@@ -303,3 +303,36 @@ def test_anything_else_is_refused(wrong: Any) -> None:
     """A RemoveMessage says nothing: it is an instruction to the state."""
     with pytest.raises(ConfigError, match="message must be a message of langchain_core"):
         to_message(wrong)
+
+
+_ROUNDS = [
+    {"type": "message", "input_tokens": 60, "output_tokens": 4},
+    {"type": "message", "input_tokens": 70, "output_tokens": 5},
+]
+
+
+@pytest.mark.parametrize(
+    ("fields", "size"),
+    [
+        ({"content": [{"type": "server_tool_use", "id": "s1", "name": "web_search"}]}, None),
+        ({"content": [{"type": "web_search_call", "id": "w1"}]}, None),
+        (
+            {"content": "Found.", "additional_kwargs": {"tool_outputs": [{"type": "mcp_call"}]}},
+            None,
+        ),
+        ({"content": "Found.", "response_metadata": {"usage": {"iterations": _ROUNDS}}}, (70, 5)),
+        ({"content": [{"type": "text", "text": "Found."}]}, (130, 9)),
+    ],
+)
+def test_size_of_the_last_request_survives(
+    fields: dict[str, Any], size: tuple[int, int] | None
+) -> None:
+    """What several requests used is no size of one, after a way there and back, either."""
+    used = {"input_tokens": 130, "output_tokens": 9, "total_tokens": 139}
+    read = to_message(AIMessage(**fields, usage_metadata=used))
+    (made,) = from_message(attrs.evolve(read, native=None))
+
+    for reply in (read, to_message(made)):
+        assert reply.usage == Usage(130, 9, 139)
+        found = reply.request_usage
+        assert (found and (found.input, found.output)) == size

@@ -40,6 +40,7 @@ from agentic.bridges.pydantic_ai import to_messages, to_model_messages
 from agentic.errors import ConfigError
 from agentic.messages import ContextSummary, Media, Message, ToolCall, ToolError, ToolResult
 from agentic.tokens import CharCounter, count_tokens
+from agentic.usage import Usage
 
 _IMAGE = BinaryContent(b"\x89PNG", media_type="image/png")
 
@@ -175,8 +176,33 @@ def test_context_size_of_summed_usage() -> None:
         usage=RequestUsage(input_tokens=5_000, output_tokens=20),
         metadata={"__pydantic_ai__": {"context_input_tokens": 900}},
     )
-    assert reply.usage is not None
-    assert (reply.usage.input, reply.usage.total) == (900, 920)
+    assert reply.usage == Usage(5_000, 20, 5_020)
+    assert reply.request_usage == Usage(900, 20)
+
+
+@pytest.mark.parametrize(
+    ("parts", "metadata", "size"),
+    [
+        ([TextPart("Found.")], {"context_input_tokens": 5_000}, Usage(5_000, 20)),
+        ([TextPart("Found.")], {"initial_input_tokens": 800}, Usage(800, 20)),
+        ([TextPart("Found.")], {"context_input_tokens": 0}, None),
+        ([NativeToolCallPart("web_search", "{}", "s1"), TextPart("Found.")], {}, None),
+    ],
+)
+def test_size_of_the_last_request_survives(
+    parts: list[Any], metadata: dict[str, int], size: Usage | None
+) -> None:
+    """It is what the framework measured, or unknown; also after a way there and back."""
+    used = RequestUsage(input_tokens=5_000, output_tokens=20)
+    read = _read_reply(*parts, usage=used, metadata={"__pydantic_ai__": metadata})
+
+    (again,) = to_messages(to_model_messages([read]))
+
+    for reply in (read, again):
+        found = reply.request_usage
+        assert (found and (found.input, found.output)) == (size and (size.input, size.output))
+        assert reply.usage is not None
+        assert reply.usage.input == 5_000
 
 
 def test_provider_compaction_is_kept() -> None:

@@ -344,6 +344,8 @@ def test_a_paused_turn_is_continued(streamed: bool) -> None:
     assert decision.reply == "I search.Found."
     assert decision.stop_reason is StopReason.STOP
     assert decision.usage == Usage(200, 10, 210, 180)
+    # Each request sent the parts before it again: the last one says how large they are together.
+    assert decision.request_usage == Usage(100, 5, cache_read=90)
     assert server.bodies[0].get("stream", False) is streamed
     assert server.bodies[1]["messages"][1] == {
         "role": "assistant",
