@@ -15,6 +15,7 @@ from agentic.tokens._count import MessageSizes as MessageSizes
 from agentic.tokens._count import TokenCache as TokenCache
 from agentic.tokens._count import approx_token_counter as approx_token_counter
 from agentic.tokens._count import describe_largest as describe_largest
+from agentic.tokens._count import hidden_tokens as hidden_tokens
 
 if typing.TYPE_CHECKING:
     from agentic.tokens._estimate import EstimateCounter

@@ -174,6 +174,27 @@ def message_texts(message: Message) -> Iterator[str]:
             yield result.notice
 
 
+def hidden_tokens(message: Message, counter: Counter = approx_token_counter) -> int:
+    """Return how many tokens of a reply are its thinking, whether it is shown, summarized or not.
+
+    These are what leaves a request with the thinking of this reply: what the provider reported as
+    reasoning or, if it did not, the output less the text and the calls. A signature is no text.
+    Without a usage the size is unknown, and 0. Ask only about a reply that has thinking: of
+    another, the difference is the counter's error.
+
+    >>> from agentic.usage import Usage
+    >>> hidden_tokens(Message("assistant", "It is green.", usage=Usage(input=90, output=803)))
+    800
+    """
+    usage = message.usage
+    if usage is None:
+        return 0
+    if usage.reasoning:
+        return min(usage.reasoning, usage.output)
+    calls = (text for call in message.tool_calls for text in (call.name, call.arguments))
+    return max(0, usage.output - sum(map(counter.count, (message.content, *calls))))
+
+
 def _check(counter: object, per_message_overhead: int, tokens_per_media: int) -> None:
     must_count("counter", counter)
     is_whole(0, per_message_overhead, "per_message_overhead", "leave it at 4")
