@@ -29,6 +29,9 @@ _WORD_TABLES = {
     "providers/overflow/_wordings.py",
     "testing/_model_server/_anthropic.py",
     "testing/_model_server/_cache.py",
+    "testing/_model_server/_chat.py",
+    "testing/_model_server/_converse.py",
+    "testing/_model_server/_responses.py",
 }
 """Modules of other people's words, which the package recognizes and does not say."""
 _SAMPLES = {

@@ -21,6 +21,7 @@ from agentic.testing._store import check_store
 
 if typing.TYPE_CHECKING:
     from agentic.testing._conversations import conversations
+    from agentic.testing._model_server import MODEL_WIRES as MODEL_WIRES
     from agentic.testing._model_server import AgentScript as AgentScript
     from agentic.testing._model_server import ModelServer as ModelServer
     from agentic.testing._model_server import ModelWire as ModelWire
@@ -45,6 +46,7 @@ __all__ = [
 
 
 _MODEL_SERVER = (
+    "MODEL_WIRES",
     "AgentScript",
     "ModelServer",
     "ModelWire",

@@ -66,8 +66,8 @@ def _on_mismatch(thinking: Mapping[str, Any], controls: bool) -> Any:
             f"value `{_BETA}` in the `anthropic-beta` header."
         )
         raise Refusal("control", message)
-    behavior = binding.get("prefix_mismatch_behavior")
-    if behavior not in _BEHAVIORS:
+    behavior = binding.get("prefix_mismatch_behavior")  # each field is optional
+    if behavior not in (None, *_BEHAVIORS):
         path = "thinking.block_binding.prefix_mismatch_behavior"
         raise Refusal("control", f"{path}: Input should be 'error' or 'drop_block'")
     return behavior
@@ -235,6 +235,7 @@ def _mismatch(block: Block, controls: bool) -> str:
     return words if controls else words + header
 
 
+# The reasons are those of the SDK: anthropic 2.14, `BetaThinkingDroppedInputTransformation`.
 def _transformation(mismatch: Mismatch) -> Mapping[str, Any]:
     kind = "thinking_dropped" if mismatch.dropped else "thinking_mismatch_allowed"
     return {"type": kind, "path": mismatch.block.path, "reason": mismatch.reason}

@@ -131,7 +131,7 @@ def judge(
         if record is None or record.text != block.words:
             tampered.append(block)
         elif record.model != model:
-            unreadable.append(Mismatch(block, "model_mismatch"))
+            unreadable.append(Mismatch(block, "model_binding_mismatch"))
         elif _matches(record, hashes[position], valid, rules):
             valid.append(record)
         elif checks:

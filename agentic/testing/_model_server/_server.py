@@ -13,6 +13,8 @@ from agentic.errors import ConfigError
 from agentic.testing._model_server import _reasoning
 from agentic.testing._model_server._anthropic import ANTHROPIC
 from agentic.testing._model_server._cache import BlockCache, CacheBill, TokenPrices
+from agentic.testing._model_server._chat import OPENAI_CHAT
+from agentic.testing._model_server._converse import BEDROCK
 from agentic.testing._model_server._ledger import ServedRequest, ServerReport
 from agentic.testing._model_server._reasoning import Made, Verdict
 from agentic.testing._model_server._request import (
@@ -24,13 +26,14 @@ from agentic.testing._model_server._request import (
     ScriptedAnswer,
     size_of,
 )
+from agentic.testing._model_server._responses import OPENAI_RESPONSES
 from agentic.testing._model_server._script import AgentScript, Script
 from agentic.testing._model_server._structure import check_structure, find_lost
 from agentic.testing._model_server._wire import ModelWire
 
 __all__ = ["ModelServer", "ServerReply"]
 
-_WIRES: tuple[ModelWire, ...] = (ANTHROPIC,)
+_WIRES = (ANTHROPIC, OPENAI_RESPONSES, OPENAI_CHAT, BEDROCK)
 _SUMMARY = ScriptedAnswer(text="What was done so far: files were read, nothing is open.")
 _CALL_TOKENS = 8
 """What a call counts besides its arguments."""
@@ -44,7 +47,7 @@ class ServerReply:
 
     status: int
     body: dict[str, Any]
-    events: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    events: tuple[tuple[str, Any], ...] = ()
     """The events of the stream, if the request asked for one."""
 
     def sse(self) -> bytes:

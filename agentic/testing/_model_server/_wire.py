@@ -12,7 +12,7 @@ from agentic.testing._model_server._structure import StructureRules
 
 __all__ = ["ModelWire", "ServerEvent"]
 
-ServerEvent = tuple[str, Mapping[str, Any]]
+ServerEvent = tuple[str, Any]
 """The name of an event of a stream (empty for none) and its data."""
 
 

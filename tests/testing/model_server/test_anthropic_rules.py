@@ -324,7 +324,7 @@ def test_thinking_of_another_model_is_dropped_silently() -> None:
 
     reply = _send(server, messages, model="claude-opus-4-5").body
 
-    assert {each["reason"] for each in reply["input_transformations"]} == {"model_mismatch"}
+    assert {each["reason"] for each in reply["input_transformations"]} == {"model_binding_mismatch"}
     assert _send(server, messages).status == 200  # the model that made it still reads it
 
 
