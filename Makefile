@@ -1,9 +1,14 @@
-# Everything sets itself up: a virtual environment in .venv, made once, and anew when pyproject.toml
-# or the Python changes. Another Python: make PYTHON=python3.12 test
+# Everything sets itself up: a virtual environment in .venv, made once, and anew when pyproject.toml,
+# the lock or the Python changes. Another Python: make PYTHON=python3.12 test
 
 PYTHON ?= python3
-BIN := .venv/bin
-READY := .venv/ready-$(notdir $(PYTHON))
+ENVIRONMENT := .venv
+BIN := $(ENVIRONMENT)/bin
+READY := $(ENVIRONMENT)/ready-$(notdir $(PYTHON))
+# The releases that are installed, for every supported Python: `make lock` renews it. Without it, as in
+# `make test-newest`, they are whatever was released this morning.
+LOCK := constraints.txt
+LOCKED := $(addprefix --constraint ,$(LOCK))
 # A page and a file stay whole, in their own order: by default those with the fewest tests come last,
 # and among them are the slowest.
 # Three processes for two cores: tests of servers and databases wait for half of their time.
@@ -18,14 +23,14 @@ MOST := --hypothesis-profile=most
 FULL := --hypothesis-profile=full
 MODEL := .venv-model/ready
 
-.PHONY: demo quick test test-all test-model test-bridges lint unit bench picture docs package messages mutants format
+.PHONY: demo quick test test-all test-newest test-model test-bridges lock lint unit bench picture docs package messages mutants format
 
 # Only what it needs, in an environment of its own: the core, click, rich, PyYAML, cattrs, msgspec.
 DEMO := .venv-demo/bin
 
-.venv-demo/ready: pyproject.toml
+.venv-demo/ready: pyproject.toml $(LOCK)
 	$(PYTHON) -m venv --clear .venv-demo
-	$(DEMO)/python -m pip install --quiet --disable-pip-version-check --editable '.[cli]'
+	$(DEMO)/python -m pip install --quiet --disable-pip-version-check $(LOCKED) --editable '.[cli]'
 	touch $@
 
 demo: .venv-demo/ready
@@ -57,6 +62,15 @@ test-all: $(READY) $(MODEL) lint
 	$(BIN)/pytest $(PARALLEL) $(FULL) -m "not model"
 	$(BIN)/pytest -m model
 	$(BIN)/python tests/fresh_clone.py
+
+# The same with the newest releases of everything, in an environment of its own, made anew each time.
+# It begins with those that are not the lock's, so that a failure has a name.
+test-newest: NEWEST := ENVIRONMENT=.venv-newest LOCK=
+test-newest:
+	rm -rf .venv-newest
+	$(MAKE) $(NEWEST) .venv-newest/ready-$(notdir $(PYTHON))
+	.venv-newest/bin/python tests/newest.py
+	$(MAKE) $(NEWEST) test
 
 # A small model on this machine, served by llama.cpp: built from source once (10 to 30 minutes).
 test-model: $(READY) $(MODEL)
@@ -103,7 +117,7 @@ messages: $(READY)
 
 # By hand: minutes to hours. CONTRIBUTING.md says how to take one room, or a sample of it.
 mutants: $(READY)
-	$(BIN)/python -m pip install --quiet --group mutation
+	$(BIN)/python -m pip install --quiet $(LOCKED) --group mutation
 	$(BIN)/mutmut run $(ONLY)
 	$(BIN)/mutmut results
 	$(BIN)/python tests/mutants.py score
@@ -112,11 +126,21 @@ format: $(READY)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-$(READY): pyproject.toml
+# The newest releases that fit together, in one file for every Python and system. No address of an
+# index is written: everybody installs from their own.
+lock:
+	$(PYTHON) -m venv --clear .venv-lock
+	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check uv==0.13.9
+	printf '%s\n' '--editable .' hatchling pip | .venv-lock/bin/uv pip compile --quiet --upgrade \
+		--group dev --group mutation --group bench --no-emit-package agentic-weave \
+		--universal --python-version 3.11 --no-header --no-annotate --output-file $(LOCK) -
+
+$(READY): pyproject.toml $(LOCK)
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is %d.%d: make PYTHON=python3.12" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
-	$(PYTHON) -m venv --clear .venv
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable . --group dev
+	$(PYTHON) -m venv --clear $(ENVIRONMENT)
+	$(BIN)/python -m pip install --quiet --upgrade $(LOCKED) pip
+	$(BIN)/python -m pip install --quiet $(LOCKED) $(addprefix --build-constraint ,$(LOCK)) \
+		--editable . --group dev
 	touch $(READY)
 
 # Not what the compiler finds by itself: it takes an AMX that a virtual machine shows and forbids.
