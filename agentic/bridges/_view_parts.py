@@ -16,6 +16,7 @@ from agentic.errors import ConfigError
 from agentic.tokens import Counter, EstimateCounter
 from agentic.tools import ToolDefinition
 
+_logger = logging.getLogger(__name__)
 _DIGEST_TOKENS = 2_000
 # The size of a digest, as a share of the available tokens. A View shows a summary of up to 30 %
 # whole, of which the heading and the mark take 46 to 53 tokens.
@@ -92,15 +93,17 @@ def _policy_for(window: Policy | int | str) -> Policy:
         return window
     if not isinstance(window, str):
         return Policy(window)
-    known = limits.lookup(window)
-    if not known.known:
+    model_limits = limits.lookup(window)
+    if not model_limits.usable:
         raise ConfigError(
             "window",
             window,
             "a model whose context window is known",
             suggest(window, limits.CONTEXT_LIMITS, "pass the window in tokens, such as 128_000"),
         )
-    return Policy(known.context_window)
+    if model_limits.note:
+        _logger.warning("the window of %s is not known: %s", window, model_limits.note)
+    return Policy(model_limits.context_window)
 
 
 def _digest_tokens(policy: Policy) -> int:

@@ -372,8 +372,8 @@ def _describe_counter(counter: "tokens.ModelCounter") -> str:
 
 
 def _is_known(counter: "tokens.ModelCounter") -> bool:
-    """Return whether the name is that of a model in the catalog, or of a known vocabulary."""
-    return counter.is_exact or limits.lookup(counter.model).known
+    """Return whether the name is that of a model or a family in the catalog, or of a vocabulary."""
+    return counter.is_exact or limits.lookup(counter.model).usable
 
 
 def _count_tokens(source: BufferedReader, counter: "tokens.Counter") -> tuple[int, int]:

@@ -174,10 +174,12 @@ def _window(window: int | None, model: str | None) -> int:
         return window
     if model is None:
         raise click.UsageError("How large is the window? Pass --window 32k, or --model gpt-5")
-    known = limits.lookup(model)
-    if not known.known:
+    model_limits = limits.lookup(model)
+    if not model_limits.usable:
         raise click.UsageError(f"The window of {model!r} is not known: pass --window as well")
-    return known.context_window
+    if model_limits.note:
+        say(f"the window of {model!r} is not known: {model_limits.note}; --window sets another")
+    return model_limits.context_window
 
 
 def _ask_for_window() -> tuple[int | None, str | None]:

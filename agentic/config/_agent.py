@@ -138,12 +138,12 @@ class AgentConfig(AgentSettings):
             ConfigError: the session id is invalid.
             ConfigProblems: something that the file names cannot be used.
         """
-        known, counter = self.limits(), self.counter()
-        if not known.known:
+        model_limits, counter = self.limits(), self.counter()
+        if model_limits.note:
             _logger.warning(
-                "the window of %s is not known: %s tokens are assumed; write context_window",
+                "the window of %s is not known: %s; write context_window",
                 self.model or "a model without a name",
-                f"{known.context_window:,}",
+                model_limits.note,
             )
         session_id = uuid.uuid4().hex[:12] if session_id is None else session_id
         in_memory = self.store.kind == "memory"

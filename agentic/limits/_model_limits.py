@@ -27,7 +27,32 @@ class ModelLimits:
     max_output: int = attrs.field(validator=_tokens)
     """The longest reply; 0 if unknown."""
     known: bool = True
-    """False for the conservative default that is used for an unknown model."""
+    """False for limits that are assumed: those of `relative`, or a conservative default. Check
+    `usable` before a budget relies on the window, and show `note` to people."""
+    relative: str = attrs.field(default="", kw_only=True, repr=False)
+    """The model of the catalog whose limits are assumed, because it is the newest one of the same
+    family and this model is newer still. Empty if the model is known, or its family is not."""
+
+    @property
+    def usable(self) -> bool:
+        """Return whether a budget may rely on the window: the model's own, or a relative's.
+
+        >>> ModelLimits(8_192, 0, known=False).usable
+        False
+        """
+        return self.known or bool(self.relative)
+
+    @property
+    def note(self) -> str:
+        """Return what is assumed, in words for people; empty if the limits are known.
+
+        >>> ModelLimits(1_000_000, 128_000, known=False, relative="claude-opus-5-5").note
+        '1,000,000 tokens are assumed, as for claude-opus-5-5, the newest relative that is known'
+        """
+        if self.known:
+            return ""
+        relative = f", as for {self.relative}, the newest relative that is known"
+        return f"{self.context_window:,} tokens are assumed{relative if self.relative else ''}"
 
 
 class Provider(Protocol):

@@ -7,18 +7,20 @@ Case does not matter, and `4.5` equals `4-5`. A prefix ends at `/`, `:` or `.` (
 
 import re
 from collections.abc import Iterable, Mapping
-from itertools import repeat
+from functools import lru_cache
 
 from agentic.errors import ConfigError
 
 PREFIX_END = re.compile(r"^|[/:.]")
 """Matches where the name of a model may begin."""
-_VERSION_DOT = re.compile(r"(?<=\d)\.(?=\d)")
+# Fireworks writes p: accounts/fireworks/models/glm-5p2.
+_VERSION_DOT = re.compile(r"(?<=\d)[.p](?=\d)")
 # OpenRouter's replies name some models like this: anthropic/claude-4.5-sonnet-20250929.
 _VERSION_FIRST = re.compile(r"claude-([4-9]-\d)-([a-z]+)")
 # -0 is the same version (claude-opus-4-0), -1: is Bedrock's revision (gpt-oss-120b-1:0), and four
 # digits are a date (gpt-4-0613).
 _NAME_END = re.compile(r"\Z|[@:/_.]|-(?![1-9]\d?(?![0-9a-z:]))")
+_BEDROCK = re.compile(r"(?:^|/)(?:[a-z]+(?:-gov)?[.])?[a-z0-9]+[.][a-z]")
 # After the name of a family: -6, 4-max, -v5-pro, -5-1. One digit before the dot, because Azure
 # writes gpt-35 for 3.5.
 _VERSION = re.compile(r"-?v?(\d)(?:-(\d{1,2}))?(?![0-9a-z])")
@@ -45,9 +47,13 @@ def longest_name(model: str, names: Iterable[str]) -> str | None:
     >>> longest_name("azure/gpt-4o-mini", ["gpt-4", "gpt-4o-mini", "gpt-4o"])
     'gpt-4o-mini'
     """
-    tails = _tails(model)
-    # Each name is spelled once, not once for each tail: this runs for every reply.
-    matches = [name for name in names if any(map(_begins_with, tails, repeat(_spell(name))))]
+    spelled = {_spell(name): name for name in names}
+    matches = [
+        spelled[tail[:end]]
+        for tail in _tails(model)
+        for end in range(1, len(tail) + 1)
+        if tail[:end] in spelled and _NAME_END.match(tail, end)
+    ]
     # Equal lengths are decided by the name, never by the order of the catalog.
     return max(matches, key=lambda name: (len(name), name), default=None)
 
@@ -75,6 +81,22 @@ def newest_relative(model: str, newest: Mapping[str, str]) -> str | None:
     return newest[max(matches, key=len)] if matches else None
 
 
+def prefixes(model: str) -> list[str]:
+    """Return what stands before the name of a model, each part of which may be a server.
+
+    >>> prefixes("fireworks_ai/accounts/fireworks/models/glm-5p2")
+    ['fireworks-ai', 'accounts', 'fireworks', 'models']
+
+    Only Bedrock has a dot behind the maker:
+
+    >>> prefixes("us.anthropic.claude-opus-4-8")
+    ['us', 'anthropic', 'bedrock']
+    """
+    text = model.strip().lower().replace("_", "-")
+    parts = [part.removeprefix("huggingface-") for part in PREFIX_END.split(text)[1:-1]]
+    return [*parts, "bedrock"] if _BEDROCK.search(text) else parts
+
+
 def _version(tail: str, beginning: str) -> tuple[int, int]:
     """Return the version behind a beginning; (-1, 0) if there is none, (10, 0) for the latest."""
     if not tail.startswith(beginning):
@@ -91,9 +113,6 @@ def _tails(model: str) -> list[str]:
     return [*tails, text.replace(":", "-")]  # Ollama's tags: gpt-oss:20b
 
 
-def _begins_with(tail: str, name: str) -> bool:
-    return tail.startswith(name) and _NAME_END.match(tail, len(name)) is not None
-
-
+@lru_cache(2_048)  # more than the catalog has: each reply is looked up by its model
 def _spell(name: str) -> str:
     return _VERSION_FIRST.sub(r"claude-\2-\1", _VERSION_DOT.sub("-", name.strip().lower()))

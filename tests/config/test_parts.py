@@ -399,6 +399,15 @@ def test_guessed_window_is_told(project: Path, caplog: pytest.LogCaptureFixture)
     assert "the window of openai_chat:my-own is not known: 8,192 tokens" in caplog.text
 
 
+def test_window_of_a_relative_is_told(project: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A newer model of a family starts with the window of the newest one that is known."""
+    agent = _agent(project, "model: openai_responses:gpt-7-sol\nstore: {kind: memory}")
+    agent.session()
+
+    assert agent.policy().context_window == 922_000
+    assert "922,000 tokens are assumed, as for gpt-6.2-sol" in caplog.text
+
+
 def test_given_decider_replaces_the_model(project: Path) -> None:
     """As the command line does; what was made for the former one is not used again."""
     agent = _agent(project, "model: my_agent.py:Offline")

@@ -15,10 +15,11 @@ CATALOG = {name for source in SOURCES for name in source.models}
     ("model", "window"),
     [
         ("grok-3", 131_072),
-        ("kimi-k2.6", 262_144),
-        ("openrouter/moonshotai/kimi-k2.6", 262_144),
-        ("us.amazon.nova-2-lite-v1:0", 1_000_000),
-        ("groq/qwen/qwen3-32b", 131_072),
+        ("us.amazon.nova-2-sonic-v1:0", 1_000_000),
+        ("groq/canopylabs/orpheus-v1-english", 4_000),
+        ("thinkingmachines/inkling", 524_288),
+        ("baseten/thinkingmachines/inkling", 1_048_000),
+        ("fireworks_ai/accounts/fireworks/models/inkling", 1_040_000),
         ("Claude-2.1", 200_000),
     ],
 )

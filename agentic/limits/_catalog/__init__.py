@@ -7,9 +7,9 @@ smaller number is used. What requires a beta header is left out. An output of 0 
 does not state it. Names are the provider's, without the date of a snapshot. A longer name with the
 same numbers (gpt-5-codex) is covered by the shorter one.
 
-Each module has `LIMITS`, most have `CACHES`, tuples of sources, and `NEWEST`, which maps what the
-names of a family begin with to the newest model in the catalog: its facts are assumed for a model
-that is newer still.
+Each module of a family has `LIMITS` and `CACHES`, tuples of sources, and `NEWEST`, which maps what
+the names of a family begin with to the newest model in the catalog: its facts are assumed for a
+model that is newer still. `_servers` has the windows that servers give to models of others.
 """
 
 from collections.abc import Mapping
@@ -19,6 +19,7 @@ from agentic.limits._cache_terms import CacheTerms
 from agentic.limits._catalog import (
     _amazon,
     _anthropic,
+    _cohere,
     _deepseek,
     _google,
     _meta,
@@ -26,16 +27,19 @@ from agentic.limits._catalog import (
     _mistral,
     _moonshot,
     _openai,
+    _others,
     _qwen,
     _xai,
     _zai,
 )
+from agentic.limits._catalog._servers import SERVERS as _SERVERS
 from agentic.limits._catalog._source import Source
 from agentic.limits._model_limits import ModelLimits
 
 FAMILIES = (
     _amazon,
     _anthropic,
+    _cohere,
     _deepseek,
     _google,
     _meta,
@@ -43,6 +47,7 @@ FAMILIES = (
     _mistral,
     _moonshot,
     _openai,
+    _others,
     _qwen,
     _xai,
     _zai,
@@ -53,6 +58,8 @@ SOURCES: tuple[Source[ModelLimits], ...] = tuple(
 CACHE_SOURCES: tuple[Source[CacheTerms], ...] = tuple(
     source for family in FAMILIES for source in family.CACHES
 )
+SERVER_SOURCES = tuple(server.source for server in _SERVERS)
+SERVERS = {prefix: server.source.models for server in _SERVERS for prefix in server.prefixes}
 LIMITS = {name: limits for source in SOURCES for name, limits in source.models.items()}
 CACHES = {name: terms for source in CACHE_SOURCES for name, terms in source.models.items()}
 NEWEST = {beginning: name for family in FAMILIES for beginning, name in family.NEWEST.items()}

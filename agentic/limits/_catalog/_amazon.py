@@ -3,10 +3,18 @@
 from datetime import date
 
 from agentic.limits._cache_terms import CacheTerms
-from agentic.limits._catalog._source import Source
+from agentic.limits._catalog._source import LITELLM, Source
 from agentic.limits._model_limits import ModelLimits
 
 LIMITS = (
+    Source(
+        LITELLM,
+        {
+            "nova-2-lite": ModelLimits(1_000_000, 64_000),
+            "nova-2-pro": ModelLimits(1_000_000, 64_000),
+        },
+        date(2026, 11, 27),
+    ),
     Source(
         "https://docs.aws.amazon.com/bedrock/latest/userguide/model-card-amazon-nova-premier.html",
         {

@@ -3,10 +3,35 @@
 from datetime import date
 
 from agentic.limits._cache_terms import CacheTerms
-from agentic.limits._catalog._source import Source
+from agentic.limits._catalog._source import LITELLM, Source
 from agentic.limits._model_limits import ModelLimits
 
 LIMITS = (
+    Source(
+        "https://platform.claude.com/docs/en/models/fable-5-2/whats-new-fable-5-2",
+        {
+            "claude-fable-5-2": ModelLimits(1_000_000, 128_000),
+            "claude-mythos-5-2": ModelLimits(1_000_000, 128_000),
+        },
+        date(2026, 11, 27),
+    ),
+    Source(
+        # Each Mythos has the specification of the Fable with the same number.
+        "https://platform.claude.com/docs/en/models/fable-5/overview",
+        {
+            "claude-mythos-5-1": ModelLimits(1_000_000, 128_000),
+            "claude-mythos-5": ModelLimits(1_000_000, 128_000),
+        },
+        date(2026, 11, 27),
+    ),
+    Source(
+        LITELLM,
+        {
+            "claude-mythos-preview": ModelLimits(1_000_000, 128_000),
+            "claude-3-sonnet": ModelLimits(200_000, 4_096),
+        },
+        date(2026, 11, 27),
+    ),
     Source(
         "https://github.com/MicrosoftDocs/azure-ai-docs/blob/0cfe2de603f9e8e662ecaf73bbc69bda0b4b762a/articles/foundry/foundry-models/includes/concepts-claude-models-content.md",
         {

@@ -3,10 +3,32 @@
 from datetime import date
 
 from agentic.limits._cache_terms import CacheTerms
-from agentic.limits._catalog._source import Source
+from agentic.limits._catalog._source import LITELLM, Source
 from agentic.limits._model_limits import ModelLimits
 
 LIMITS = (
+    Source(
+        "https://api-docs.deepseek.com/zh-cn/quick_start/pricing",
+        {
+            "deepseek-flash": ModelLimits(1_000_000, 384_000),
+            "deepseek-v4.1-flash": ModelLimits(1_000_000, 384_000),
+        },
+        date(2026, 11, 27),
+    ),
+    Source(
+        # Open weights, of which servers offer other windows: the smallest that is common.
+        LITELLM,
+        {
+            "deepseek-v3.1": ModelLimits(98_304, 0),
+            "deepseek-v3-0324": ModelLimits(128_000, 0),
+            "deepseek-v3": ModelLimits(64_000, 8_192),
+            "deepseek-r1-0528": ModelLimits(128_000, 0),
+            "deepseek-r1": ModelLimits(64_000, 8_192),
+            "deepseek-r1-distill": ModelLimits(32_000, 0),
+            "deepseek-coder-v2": ModelLimits(32_000, 0),
+        },
+        date(2026, 11, 27),
+    ),
     Source(
         "https://learn.microsoft.com/en-us/azure/foundry/foundry-models/concepts/models-sold-directly-by-azure",
         {

@@ -3,10 +3,49 @@
 from datetime import date
 
 from agentic.limits._cache_terms import CacheTerms
-from agentic.limits._catalog._source import Source
+from agentic.limits._catalog._source import LITELLM, Source
 from agentic.limits._model_limits import ModelLimits
 
 LIMITS = (
+    Source(
+        # Of gemma-3 and gemma-4, whose servers differ, the smallest window that is common.
+        LITELLM,
+        {
+            "gemini-3-flash": ModelLimits(1_048_576, 65_535),
+            "gemini-3.1-flash-lite": ModelLimits(1_048_576, 65_536),
+            "gemini-3.5-flash": ModelLimits(1_048_576, 65_535),
+            "gemini-3.5-flash-lite": ModelLimits(1_048_576, 65_536),
+            "gemini-3.6-flash": ModelLimits(1_048_576, 65_536),
+            "gemini-3.7-flash": ModelLimits(1_048_576, 65_536),
+            "gemini-flash-latest": ModelLimits(1_048_576, 65_536),
+            "gemini-flash-lite-latest": ModelLimits(1_048_576, 65_536),
+            "gemini-pro-latest": ModelLimits(1_048_576, 65_536),
+            "gemini-2.5-computer-use": ModelLimits(128_000, 64_000),
+            "gemini-2.5-pro-preview-tts": ModelLimits(8_192, 8_192),
+            "gemini-2.5-pro-tts": ModelLimits(8_192, 8_192),
+            "gemini-2.5-flash-preview-tts": ModelLimits(8_192, 8_192),
+            "gemini-2.5-flash-tts": ModelLimits(8_192, 8_192),
+            "gemini-2.5-flash-lite-preview-tts": ModelLimits(8_192, 8_192),
+            "gemini-2.5-flash-image": ModelLimits(65_536, 32_768),
+            "gemini-robotics-er-2": ModelLimits(131_072, 65_536),
+            "gemini-omni": ModelLimits(131_072, 57_920),
+            "gemini-3.8-live": ModelLimits(131_072, 65_536),
+            "gemma-2": ModelLimits(8_192, 8_192),
+            "gemma-3": ModelLimits(128_000, 8_192),
+            "gemma-4": ModelLimits(131_072, 32_768),
+        },
+        date(2026, 11, 27),
+    ),
+    Source(
+        # LiteLLM gives the window, which input and output share, as the longest reply.
+        "https://github.com/iyulab/TokenMeter/releases/tag/v0.13.1",
+        {
+            "gemini-4-argon": ModelLimits(1_048_576, 65_536),
+            "gemini-4-hydrogen": ModelLimits(1_048_576, 65_536),
+            "gemini-4-neon": ModelLimits(1_048_576, 65_536),
+        },
+        date(2026, 11, 27),
+    ),
     Source(
         "https://docs.apiyi.com/en/live/2026-09/gemini-3-8-flash-official-specs.md",
         {

@@ -3,16 +3,59 @@
 from datetime import date
 
 from agentic.limits._cache_terms import CacheTerms
-from agentic.limits._catalog._source import Source
+from agentic.limits._catalog._source import LITELLM, Source
 from agentic.limits._model_limits import ModelLimits
 
 LIMITS = (
     Source(
-        "https://learn.microsoft.com/en-us/azure/foundry/foundry-models/concepts/models-sold-directly-by-azure",
+        # The list gives the window as the longest reply, which no page states.
+        LITELLM,
         {
-            "mistral-medium-3-5": ModelLimits(128_000, 128_000),
+            "mistral-large-4": ModelLimits(1_048_576, 0),
+            "mistral-large-3": ModelLimits(256_000, 0),
+            "mistral-large-2512": ModelLimits(262_144, 0),
+            "mistral-large-latest": ModelLimits(262_144, 0),
+            "mistral-medium-latest": ModelLimits(262_144, 0),
+            "mistral-medium-2604": ModelLimits(262_144, 0),
+            "mistral-medium": ModelLimits(128_000, 0),
+            "mistral-small-4": ModelLimits(262_144, 0),
+            "mistral-small-2603": ModelLimits(262_144, 0),
+            "mistral-small-latest": ModelLimits(262_144, 0),
+            "ministral-14b": ModelLimits(262_144, 0),
+            "ministral-8b-2512": ModelLimits(262_144, 0),
+            "ministral-8b-latest": ModelLimits(262_144, 0),
+            "ministral-3b": ModelLimits(131_072, 0),
+            "ministral-8b": ModelLimits(128_000, 0),
+            "ministral-3": ModelLimits(128_000, 0),
+            "codestral": ModelLimits(128_000, 0),
+            "codestral-2405": ModelLimits(32_000, 0),
+            "codestral-mamba": ModelLimits(256_000, 0),
+            "devstral": ModelLimits(128_000, 0),
+            "devstral-latest": ModelLimits(256_000, 0),
+            "devstral-2512": ModelLimits(256_000, 0),
+            "devstral-2": ModelLimits(256_000, 0),
+            "devstral-small-latest": ModelLimits(256_000, 0),
+            "devstral-medium-latest": ModelLimits(256_000, 0),
+            "magistral": ModelLimits(128_000, 0),
+            "mistral-nemo": ModelLimits(128_000, 0),
+            "open-mistral-nemo": ModelLimits(128_000, 0),
+            "pixtral": ModelLimits(128_000, 0),
+            "voxtral-small": ModelLimits(32_000, 0),
+            "voxtral-mini": ModelLimits(16_384, 0),
+            "mixtral-8x7b": ModelLimits(32_000, 0),
+            "mixtral-8x22b": ModelLimits(64_000, 0),
+            "mistral-7b": ModelLimits(32_000, 0),
+            "open-mistral-7b": ModelLimits(32_000, 0),
+            "open-mixtral": ModelLimits(32_000, 0),
         },
-        date(2026, 11, 21),
+        date(2026, 11, 27),
+    ),
+    Source(
+        "https://docs.mistral.ai/models/model-cards/mistral-medium-3-5-26-04",
+        {
+            "mistral-medium-3-5": ModelLimits(256_000, 0),
+        },
+        date(2026, 11, 27),
     ),
     Source(
         "https://github.com/microsoft/generative-ai-for-beginners/blob/main/20-mistral/README.md",

@@ -3,10 +3,58 @@
 from datetime import date
 
 from agentic.limits._cache_terms import CacheTerms
-from agentic.limits._catalog._source import Source
+from agentic.limits._catalog._source import GENAI_PRICES, LITELLM, Source
 from agentic.limits._model_limits import ModelLimits
 
 LIMITS = (
+    Source(
+        # The window is 1,050,000, of which the input may be 922,000.
+        "https://developers.openai.com/api/docs/models/gpt-6.2-sol.md",
+        {
+            "gpt-6.2-sol": ModelLimits(922_000, 128_000),
+        },
+        date(2026, 11, 27),
+    ),
+    Source(
+        # The same window and output as gpt-6.2-sol, so the same input is assumed.
+        "https://github.com/iyulab/TokenMeter/releases/tag/v0.17.0",
+        {
+            "gpt-6.2-astra": ModelLimits(922_000, 128_000),
+        },
+        date(2026, 11, 27),
+    ),
+    Source(
+        LITELLM,
+        {
+            "gpt-6.1-terra": ModelLimits(922_000, 128_000),
+            "gpt-6-rosalind": ModelLimits(922_000, 128_000),
+            "gpt-6-cyber": ModelLimits(922_000, 128_000),
+            "gpt-5.6-cyber": ModelLimits(272_000, 128_000),
+            "gpt-daybreak-blue": ModelLimits(922_000, 128_000),
+            "gpt-daybreak-red": ModelLimits(272_000, 128_000),
+            "gpt-audio": ModelLimits(128_000, 16_384),
+            "gpt-realtime": ModelLimits(32_000, 4_096),
+            "gpt-realtime-2": ModelLimits(128_000, 32_000),
+            "computer-use-preview": ModelLimits(8_192, 1_024),
+            "gpt-4-1106": ModelLimits(128_000, 4_096),
+            "gpt-3.5-turbo-instruct": ModelLimits(4_096, 4_096),
+            "gpt-3.5-turbo-0613": ModelLimits(4_096, 4_096),
+            "gpt-oss-safeguard-20b": ModelLimits(131_072, 65_536),
+        },
+        date(2026, 11, 27),
+    ),
+    Source(
+        # gpt-4-0125-preview is the successor of gpt-4-1106-preview, and as large.
+        GENAI_PRICES,
+        {
+            "o1-preview": ModelLimits(128_000, 32_768),
+            "gpt-4-vision-preview": ModelLimits(128_000, 4_096),
+            "gpt-4-0125-preview": ModelLimits(128_000, 4_096),
+            "gpt-4-32k": ModelLimits(32_000, 0),
+            "gpt-4o-mini-realtime-preview": ModelLimits(16_000, 4_096),
+        },
+        date(2026, 11, 27),
+    ),
     Source(
         "https://learn.microsoft.com/en-us/azure/foundry/foundry-models/concepts/models-sold-directly-by-azure",
         {

@@ -18,3 +18,10 @@ class Source(Generic[Facts]):
     models: Mapping[str, Facts]
     read_on: date
     """The day on which the page, or a stored copy of it, was read."""
+
+
+LITELLM = "https://github.com/BerriAI/litellm/blob/main/model_prices_and_context_window.json"
+"""LiteLLM's map of models, as of version 1.110.2. It states the limit on the input of most models,
+and names the maker's page of each."""
+GENAI_PRICES = "https://github.com/pydantic/genai-prices/tree/main/prices/providers"
+"""The price lists of `genai-prices`, as of version 0.2.3."""

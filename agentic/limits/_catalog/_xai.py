@@ -3,17 +3,34 @@
 from datetime import date
 
 from agentic.limits._cache_terms import CacheTerms
-from agentic.limits._catalog._source import Source
+from agentic.limits._catalog._source import GENAI_PRICES, LITELLM, Source
 from agentic.limits._model_limits import ModelLimits
 
 LIMITS = (
     Source(
+        LITELLM,
+        {
+            "grok-4.6": ModelLimits(500_000, 0),
+            "grok-4.5": ModelLimits(500_000, 0),
+            "grok-4.3": ModelLimits(1_000_000, 0),
+            "grok-4-20": ModelLimits(1_000_000, 0),
+            "grok-build-0.1": ModelLimits(256_000, 0),
+            "grok-code-fast": ModelLimits(256_000, 0),
+        },
+        date(2026, 11, 27),
+    ),
+    Source(
+        GENAI_PRICES,
+        {
+            "grok-4-fast": ModelLimits(2_000_000, 0),
+            "grok-4.1-fast": ModelLimits(2_000_000, 0),
+        },
+        date(2026, 11, 27),
+    ),
+    Source(
         "https://learn.microsoft.com/en-us/azure/foundry/foundry-models/concepts/models-sold-directly-by-azure",
         {
             "grok-4.7": ModelLimits(500_000, 0),
-            "grok-4.3": ModelLimits(200_000, 8_192),
-            "grok-4-20": ModelLimits(262_000, 8_192),
-            "grok-4.1-fast": ModelLimits(128_000, 128_000),
             "grok-code-fast-1": ModelLimits(256_000, 8_192),
         },
         date(2026, 11, 21),

@@ -208,8 +208,8 @@ def reply_tokens(limits: ModelLimits, options: Mapping[str, Any] = MappingProxyT
     thinking = budget if isinstance(budget, int) else 0
     window = limits.context_window
     most = max(_LARGE_REPLY, window // _PARTS_OF_WINDOW)
-    # A guessed window might limit the reply without need.
-    if limits.known and window:
+    # The default window of an unknown model might limit the reply without need.
+    if limits.usable and window:
         most = min(most, window // _MOST_OF_WINDOW)
     # `max_tokens` includes thinking, and so does the limit of a model.
     return min(limits.max_output or _DEFAULT_MAX_TOKENS + thinking, most + thinking)

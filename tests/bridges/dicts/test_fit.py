@@ -411,3 +411,12 @@ def test_a_failed_summary_is_logged(
     assert "summary failed: nothing was summarized (OSError: no model)" in caplog.text
     assert conversation.latest.fits
     assert not any("Summary" in str(item) for item in sent)
+
+
+def test_window_of_a_newer_model_is_its_relative_s(caplog: pytest.LogCaptureFixture) -> None:
+    """It is not refused, and a note says what was assumed; a model of no family is refused."""
+    Conversation(anthropic, "claude-opus-7")
+
+    assert "claude-opus-7 is not known: 1,000,000 tokens are assumed" in caplog.text
+    with pytest.raises(ConfigError, match="a model whose context window is known"):
+        Conversation(anthropic, "my-own-model")
