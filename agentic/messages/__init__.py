@@ -20,6 +20,9 @@ from agentic.messages._plain import from_plain, to_plain
 from agentic.messages._rounds import Round, close_open_rounds, leading_system_count, split_rounds
 from agentic.messages._rounds import count_settled as count_settled
 from agentic.messages._rounds import reopen_rounds as reopen_rounds
+from agentic.messages._sameness import meaning_of as meaning_of
+from agentic.messages._sameness import request_meaning_of as request_meaning_of
+from agentic.messages._sameness import same as same
 
 __all__ = [
     "ContextSummary",

@@ -29,12 +29,13 @@ _set_role, _set_content, _set_reasoning, _set_calls, _set_results, _set_media, *
 )
 _set_pinned, _set_summary, _set_usage, _set_last_request, _set_timestamp, *_rest = _rest
 _set_id, _set_native, _set_extra = _rest
-_set_provider, _set_payload, _set_joins_previous = _setters(ProviderPayload)
+_set_provider, _set_payload, _set_joins_previous, _set_without_reasoning = _setters(ProviderPayload)
 _set_call_id, _set_call_name, _set_arguments, _set_call_extra = _setters(ToolCall)
 _set_result_id, _set_result_name, _set_output, _set_error, *_rest = _setters(ToolResult)
 _set_notice, _set_ref, _set_result_media, _set_result_extra = _rest
 _mark = Marked.__dict__["_decoded_as"].__set__
 _remember = Marked.__dict__["_facts"].__set__
+_note_reasoning = Marked.__dict__["_holds_reasoning"].__set__
 # Not None, which `read` may return.
 _NOT_ASKED: Any = object()
 _T = TypeVar("_T")
@@ -72,12 +73,24 @@ def decoded_message(
     return message
 
 
-def decoded_native(provider: str, payload: Any, *, joins_previous: bool = False) -> ProviderPayload:
-    """Return the ProviderPayload for a payload, not yet marked."""
+def decoded_native(
+    provider: str,
+    payload: Any,
+    *,
+    joins_previous: bool = False,
+    holds_reasoning: bool | None = None,
+) -> ProviderPayload:
+    """Return the ProviderPayload for a payload, not yet marked.
+
+    `holds_reasoning` says whether the payload has reasoning, also where none of it is visible.
+    """
     native = object.__new__(ProviderPayload)
     _set_provider(native, provider)
     _set_payload(native, payload)
     _set_joins_previous(native, joins_previous)
+    if holds_reasoning is not None:
+        _note_reasoning(native, holds_reasoning)
+    _set_without_reasoning(native, False)  # noqa: FBT003  a slot's setter takes its value by position
     return native
 
 

@@ -144,6 +144,24 @@ class Message:
         # Before the changes, so that an adapter can pass the payload of the edited message.
         return attrs.evolve(self, **{"native": None, **changes})
 
+    @property
+    def may_hold_reasoning(self) -> bool:
+        """Whether the payload holds reasoning that is sent back, as far as is known."""
+        native = self.native
+        if native is None or native.without_reasoning:
+            return False
+        # The slot is unset if no adapter decoded this payload in this process.
+        return bool(getattr(native, "_holds_reasoning", True))
+
+    def without_reasoning(self) -> "Message":
+        """Return a copy that is sent without its reasoning; its payload is kept otherwise.
+
+        >>> Message("assistant", "So.", reasoning="Let me see.").without_reasoning().reasoning
+        ''
+        """
+        native = self.native and attrs.evolve(self.native, without_reasoning=True)
+        return attrs.evolve(self, reasoning="", native=native)
+
 
 def _aware(value: datetime) -> datetime:
     """Interpret a time without a time zone as UTC, which is what old sessions mean by it."""

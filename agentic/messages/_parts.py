@@ -135,7 +135,7 @@ class Marked:
     """A place for marks that are not fields: never compared, copied, pickled or stored."""
 
     # In a base class, because attrs compares, copies and pickles only its own fields.
-    __slots__ = ("_decoded_as", "_facts")
+    __slots__ = ("_decoded_as", "_facts", "_holds_reasoning")
 
 
 @attrs.frozen
@@ -155,3 +155,8 @@ class ProviderPayload(Marked):
     """Whether the provider's item began in the previous message: then both are kept or dropped
     together. For example, one user item may hold tool results, which become a tool message, and
     text, which becomes a user message."""
+    without_reasoning: bool = attrs.field(
+        default=False, kw_only=True, validator=must_be(bool), hash=False
+    )
+    """Whether the payload is sent without its reasoning. A model that binds its reasoning to the
+    request that produced it refuses it behind any other request."""

@@ -556,14 +556,17 @@ def test_view_without_request_is_refused(strategy: Any) -> None:
 
 def test_cut_through_round_is_closed() -> None:
     """A callable that knows nothing of rounds still leads to a request that a provider accepts."""
-    decider = ScriptedDecider(Decision(tool_calls=[ToolCall("1", "read")]), "Done.")
+    decider = ScriptedDecider("Done.")
+    call = Message("assistant", tool_calls=[ToolCall("1", "read")])
+    answer = Message("tool", tool_results=[ToolResult("1", "read", "text")])
+    earlier = [Message("user", "Hello."), call, answer]
 
     def without_calls(messages: list[Message]) -> list[Message]:
         return [message for message in messages if not message.tool_calls]
 
-    Runner(decider, ScriptedExecutor({"read": "text"}), strategies=[without_calls]).run_sync("hi")
+    Runner(decider, strategies=[without_calls]).run_sync(Request("hi", history=earlier))
 
-    assert [message.role for message in decider.requests[1].history] == ["user"]
+    assert [message.role for message in decider.requests[0].history] == ["user", "user"]
 
 
 def test_cut_without_compaction_is_reported() -> None:

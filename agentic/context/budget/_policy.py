@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import attrs
 
 from agentic._protocols import CompactionReason
-from agentic._validate import seconds, share, whole
+from agentic._validate import amount, must_be, seconds, share, whole
 from agentic.errors import ConfigError
 from agentic.messages import Message, find_summary, prefix_length
 
@@ -16,6 +16,9 @@ from agentic.messages import Message, find_summary, prefix_length
 # window so that a small window has room for both. The six recent messages are supyagent's default.
 _RESERVE_TOKENS = 16_384
 _KEEP_RECENT_TOKENS = 20_000
+
+
+_GAIN = amount("gain", "leave it at 1.0")
 
 
 # mypy's attrs plugin does not know converters that take the instance, hence the ignore below.
@@ -75,6 +78,13 @@ class Policy:
     """The largest share that a summary may take of the window less the reserve and less what is
     sent in addition to the messages. A longer summary is shown in part. Raise it if the agent works
     mainly from the summary. The default is supyagent's."""
+    epochs: bool = attrs.field(default=True, kw_only=True, validator=must_be(bool))
+    """Whether a request extends the last one until something has to be left out. If false,
+    strategies are applied at every request."""
+    epoch_gain: float = attrs.field(default=1.0, kw_only=True, validator=_GAIN)
+    """Scales what a shorter request is worth: strategies are applied when what they would leave out
+    has cost as much as to write the rest to the prompt cache again. Above 1, they are applied
+    sooner."""
 
     def __attrs_post_init__(self) -> None:
         if self.context_window:

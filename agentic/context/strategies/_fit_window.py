@@ -11,6 +11,7 @@ import logging
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from typing import ClassVar
 
 import attrs
 
@@ -53,6 +54,9 @@ class FitContextWindow:
     >>> [message.content[:5] for message in strategy.compact([task, *said])]
     ['Count', 'three']
     """
+
+    bounds_request: ClassVar[bool] = True
+    """Every request is kept within the budget: a View begins an epoch when one would exceed it."""
 
     max_tokens: int = attrs.field(validator=whole(1, remedy="pass the model's window"))
     counter: Counter = approx_token_counter

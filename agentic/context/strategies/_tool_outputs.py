@@ -9,7 +9,7 @@ provider's prompt cache stays valid.
 import operator
 from collections import deque
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 
@@ -303,6 +303,9 @@ class TruncateToolOutputs:
     >>> TruncateToolOutputs(1_000).compact([call, answer])[1].tool_results[0].notice
     '[Characters 501-700 of 1,200 are left out.]'
     """
+
+    shortens_new: ClassVar[bool] = True
+    """A View applies it to messages before they are first sent, not only when an epoch begins."""
 
     max_chars: int = attrs.field(validator=whole(1, remedy="pass how many characters to keep"))
     recall: str | None = attrs.field(

@@ -47,11 +47,13 @@ class Stage:
 
 
 def explain(
-    branch: Branch, view: list[Message], stages: Sequence[Stage], token_cache: TokenCache | None
+    branch: Branch, repaired: list[Message], stages: Sequence[Stage], token_cache: TokenCache | None
 ) -> list[Removal]:
-    """Return what the compaction replaced, what was repaired, and what each stage removed."""
+    """Return what the compaction replaced, what was repaired, and what each stage removed.
+
+    The stages made the first request of the epoch. What came later is shown as it is.
+    """
     removals = list(_compacted(branch, token_cache))
-    repaired = stages[0].before if stages else view
     places: list[int | None] = branch.positions
     for stage in (Stage(_REPAIR, _REFUSED, branch.history, repaired), *stages):
         if stage.after is stage.before:
@@ -142,6 +144,8 @@ def _keys(message: Message) -> Iterator[object]:
         yield (message.role, *ids)
     # Without its orphans a message has other ids, but the remaining results are the same objects.
     yield from map(id, message.tool_results)
+    if message.native is not None:  # its reasoning was left out
+        yield id(message.native.payload)
     if not ids and message.timestamp is not None:  # its media were cleared
         yield (message.role, message.timestamp)
 

@@ -7,7 +7,7 @@ usage in replies wherever it is known.
 
 import json
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import attrs
@@ -15,10 +15,13 @@ import attrs
 from agentic._tool_definition import ToolDefinition
 from agentic.context.budget import Policy
 from agentic.context.strategies import Chain, ContextStrategy
+from agentic.context.view._epoch import Epoch, StoredEpoch, first_change
 from agentic.context.view._explain import Stage
 from agentic.context.view._lineage import Branch, Lineage, digest_of, same_to_provider
+from agentic.context.view._reasoning import ReasoningFilter
 from agentic.context.view._window import Note, WindowFitter
 from agentic.errors import ConfigError
+from agentic.limits import CacheTerms, cache_terms
 from agentic.messages import (
     Message,
     close_open_rounds,
@@ -28,26 +31,54 @@ from agentic.messages import (
     prefix_length,
     split_rounds,
 )
-from agentic.tokens import ContextMeter, Counter, TokenCache, describe_largest
+from agentic.tokens import (
+    ContextMeter,
+    Counter,
+    TokenCache,
+    approx_token_counter,
+    describe_largest,
+)
 from agentic.usage import Usage, normalize
 
 _MakeView: TypeAlias = Callable[[list[Message]], list[Message]]
 
-_SHARE = "summary share"
+_SHARE, _WINDOW, _STALE = "summary share", "window", "reasoning"
+_LEAST_IDLE_GAIN = 0.1
+"""After the prompt cache has expired, a new epoch costs nothing but the reasoning that becomes
+stale. It must make the request shorter by this share to be worth that."""
 
 
-def _parts_of(chain: Chain) -> list[tuple[str, _MakeView]]:
-    """Return the strategies of a chain in order, with their names, and those of nested chains."""
-    parts: list[tuple[str, _MakeView]] = []
+@attrs.frozen
+class _Part:
+    """One strategy of a chain."""
+
+    name: str
+    strategy: Any
+    make_view: _MakeView
+
+    @property
+    def shortens_new(self) -> bool:
+        """Whether it shortens messages one by one, before they are first sent."""
+        return bool(getattr(self.strategy, "shortens_new", False))
+
+    def is_exceeded(self, view: list[Message]) -> bool:
+        """Return whether it bounds every request, and this one is over the bound."""
+        bounds = getattr(self.strategy, "bounds_request", False)
+        return bool(bounds) and self.make_view(view) is not view
+
+
+def _parts_of(chain: Chain) -> list[_Part]:
+    """Return the strategies of a chain in order, and those of nested chains."""
+    parts: list[_Part] = []
     for strategy in chain.strategies:
         if isinstance(strategy, Chain):
             # One by one, so that `explain` names the strategy and not the chain.
             parts += _parts_of(strategy)
         elif isinstance(strategy, ContextStrategy):
-            parts.append((type(strategy).__name__, strategy.compact))
+            parts.append(_Part(type(strategy).__name__, strategy, strategy.compact))
         else:
             name = getattr(strategy, "__name__", type(strategy).__name__)
-            parts.append((name, _closed(strategy)))
+            parts.append(_Part(name, strategy, _closed(strategy)))
     return parts
 
 
@@ -76,17 +107,40 @@ class Draft:
 
     branch: Branch
     system_prompt: str
-    tools: Sequence[ToolDefinition]
-    view: list[Message]
-    """The messages to send."""
-    stages: tuple[Stage, ...]
-    """The steps that made it from the history."""
+    tools: tuple[ToolDefinition, ...]
+    repaired: list[Message]
+    """The history as a provider accepts it."""
+    epoch: Epoch
+    """The epoch that the request belongs to."""
     overhead_tokens: int
     """The size of what is sent besides the messages."""
-    tokens: int
-    fits: bool
+    tokens: int = 0
+    fits: bool = True
     """Whether the size is within the window less the reserve."""
+    continues: bool = False
+    """Whether the epoch is that of the last request, which this one extends."""
+    dead_tokens: int = 0
+    """How much shorter a new epoch would make the request."""
     notes: tuple[Note, ...] = ()
+
+    @property
+    def view(self) -> list[Message]:
+        """The messages to send."""
+        return self.epoch.view
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The steps that made the first request of the epoch."""
+        return self.epoch.stages
+
+
+@attrs.frozen
+class Continuity:
+    """How a request relates to the last one."""
+
+    extends: bool = True
+    reused_tokens: int = 0
+    changes: tuple[str, ...] = ()
 
 
 def begins_with(history: Sequence[Message], system_prompt: str) -> bool:
@@ -293,18 +347,26 @@ class RequestBuilder:
     counter: Counter | None
     strategies: Chain
     recall: str | None
+    reasoning: ReasoningFilter
     lineage: Lineage = attrs.field(factory=Lineage, init=False)
     token_cache: TokenCache | None = attrs.field(init=False)
     meter: _ReplyMeter | None = attrs.field(init=False)
     window: WindowFitter | None = attrs.field(default=None, init=False)
     """None if there is no window or no counter."""
-    _parts: list[tuple[str, _MakeView]] = attrs.field(init=False)
+    _last: Draft | None = attrs.field(default=None, init=False)
+    """The last request, in lists that the owner does not change."""
+    _parts: list[_Part] = attrs.field(init=False)
     _overhead: _Overhead | None = attrs.field(init=False)
     _repair: _Repair = attrs.field(factory=_Repair, init=False)
+    _sizes: TokenCache = attrs.field(init=False)
+    """Measures what an epoch would save; an estimate will do where nothing else is counted."""
+    _stored: StoredEpoch | None = attrs.field(default=None, init=False)
+    """The epoch of an earlier process, until a history shows whether it still holds."""
 
     def __attrs_post_init__(self) -> None:
         self._parts = _parts_of(self.strategies)
         self.token_cache = self.meter = self._overhead = None
+        self._sizes = TokenCache(self.counter or approx_token_counter)
         if self.counter is not None:
             self.token_cache, self.meter = TokenCache(self.counter), _ReplyMeter(self.counter)
             self._overhead = _Overhead(self.token_cache)
@@ -312,26 +374,42 @@ class RequestBuilder:
                 self.window = WindowFitter(self.policy, self.counter, self.token_cache, self.recall)
 
     def draft(
-        self, history: Sequence[Message], system_prompt: str, tools: Sequence[ToolDefinition]
+        self,
+        history: Sequence[Message],
+        system_prompt: str,
+        tools: Sequence[ToolDefinition],
+        *,
+        idle_seconds: float = 0.0,
     ) -> Draft:
-        """Return a draft: the history after the strategies. It may be larger than the window."""
+        """Return a draft of the next request, which may be larger than the window.
+
+        It extends the last request, unless what was sent has changed, a strategy's bound is
+        exceeded, or a new epoch has paid for itself.
+        """
         # A list, because the messages seen before are one, and no slice of a tuple equals a list.
         branch = self.lineage.follow(history if isinstance(history, list) else list(history))
         overhead = 0
         if self._overhead is not None:
             overhead = self._overhead.count(system_prompt, tools, branch.history)
-        view, stages = self._through_strategies(self._repair.close(branch.history))
-        if self.window is not None:
-            # Before anything is measured, so that a long summary alone does not set off the next
-            # one.
-            shown = self.window.shorten_summary(view, overhead)
-            stages.append(Stage(_SHARE, "it is over its share of the window", view, shown))
-            view = shown
-        if self.meter is not None:
-            self.meter.read_replies(branch.history, view)
-        tokens = self._measure(view, overhead)
-        fits = self.policy.fits(tokens)
-        return Draft(branch, system_prompt, tools, view, tuple(stages), overhead, tokens, fits)
+        repaired = self._repair.close(branch.history)
+        epoch = Epoch(repaired, repaired, begun=len(repaired))
+        draft = Draft(branch, system_prompt, tuple(tools), repaired, epoch, overhead)
+        if self._last is None:
+            self._meet(draft)
+        carried = self._carry(draft)
+        if carried is None:
+            return self.begin(draft)
+        return self._weigh(carried, idle_seconds) if self._reduces else carried
+
+    def begin(self, draft: Draft) -> Draft:
+        """Return the draft as the first request of a new epoch, or as it is if nothing changes.
+
+        The strategies are applied, the summary is cut to its share, and stale reasoning is left
+        out.
+        """
+        view, stages = self._make_view(draft.repaired, draft.overhead_tokens)
+        begun = self._with_view(draft, view, stages)
+        return draft if draft.continues and begun.view == draft.view else begun
 
     def cut(self, draft: Draft) -> Draft:
         """Return the draft with a view cut to the window, as far as possible."""
@@ -342,18 +420,18 @@ class RequestBuilder:
         room = self.room(draft)
         if self.window is not None and room is not None:
             view, made = self.window.cut(draft.view, room)
-            notes += made
             draft = self.with_view(draft, view, "the request would not fit into the window")
+            epoch = attrs.evolve(draft.epoch, notes=tuple(made), budget_tokens=room)
+            draft = attrs.evolve(draft, epoch=epoch)
+        notes += draft.epoch.notes
         if not draft.fits:
             notes.append(_over_window(draft, self.policy))
         return attrs.evolve(draft, notes=tuple(notes)) if notes else draft
 
     def with_view(self, draft: Draft, view: list[Message], reason: str) -> Draft:
         """Return the draft with a view that was cut, and the reason for the cut."""
-        tokens = self._measure(view, draft.overhead_tokens)
-        stages = (*draft.stages, Stage("window", reason, draft.view, view))
-        fits = self.policy.fits(tokens)
-        return attrs.evolve(draft, view=view, stages=stages, tokens=tokens, fits=fits)
+        cut = Stage(_WINDOW, reason, draft.view, view)
+        return self._with_view(draft, view, [*draft.stages, cut])
 
     def room(self, draft: Draft) -> int | None:
         """Return the tokens, by the counter, that the messages may take; None if the draft fits."""
@@ -363,11 +441,192 @@ class RequestBuilder:
         # FitContextWindow requires at least 1, and the overhead alone may fill the window.
         return max(1, self.meter.estimate_within(available, draft.overhead_tokens))
 
+    def commit(self, draft: Draft) -> Continuity:
+        """Record a draft as sent, and return how it relates to the last request."""
+        continuity = self._compare(draft)
+        last = self._last if draft.continues else None
+        extended = 0 if last is None else len(last.view)
+        beside = draft.system_prompt, draft.tools
+        self.reasoning.sent(draft.view, *beside, extended=extended)
+        cost = self._cache_terms.read * draft.dead_tokens
+        self._last = attrs.evolve(draft, epoch=draft.epoch.keep(cost))
+        if self.meter is not None:
+            self.meter.sent(draft.branch.history, draft.view)
+        return continuity
+
+    @property
+    def last_view(self) -> list[Message]:
+        """The last request; empty before the first one."""
+        return [] if self._last is None else self._last.view
+
+    def to_plain(self) -> dict[str, Any] | None:
+        """Return the JSON form of the epoch: what is needed to make its requests again."""
+        if self._last is None:
+            return None if self._stored is None else self._stored.to_plain()
+        epoch, view = self._last.epoch, self._last.view
+        left_out, turn = self.reasoning.left_out_of(view)
+        stored = StoredEpoch(
+            begun=epoch.begun,
+            messages=len(epoch.source),
+            budget_tokens=epoch.budget_tokens,
+            carrying_cost=epoch.carrying_cost,
+            sent=_digest_request(self._last, view),
+            left_out=left_out,
+            turn_as_text=turn,
+        )
+        return stored.to_plain()
+
+    def read_plain(self, plain: Mapping[str, Any]) -> None:
+        """Restore what `to_plain` returned.
+
+        Raises:
+            KeyError, TypeError or ValueError: `to_plain` did not return this.
+        """
+        self._stored = StoredEpoch.from_plain(plain)
+
+    @property
+    def _reduces(self) -> bool:
+        """Whether some strategy could make the request shorter at a new epoch."""
+        return any(not part.shortens_new for part in self._parts)
+
+    @property
+    def _cache_terms(self) -> CacheTerms:
+        return cache_terms(self.reasoning.model)
+
+    def _meet(self, draft: Draft) -> None:
+        """Take over a conversation that was begun elsewhere."""
+        beside = draft.system_prompt, draft.tools
+        stored, self._stored = self._stored, None
+        if stored is None:
+            first = self.reasoning.first_valid(draft.repaired)
+            self.reasoning.assume(draft.repaired, *beside, first=first)
+            return
+        last = self._restored(draft, stored)
+        if last is None:
+            # What was sent has changed since, and with it all that was answered to it.
+            self.reasoning.assume(draft.repaired, *beside, first=stored.messages)
+            return
+        self.reasoning.assume(last.view, *beside, first=0)
+        self.reasoning.sent(last.view, *beside, extended=0)
+        self._last = last
+
+    def _restored(self, draft: Draft, stored: StoredEpoch) -> Draft | None:
+        """Return the last request of an earlier process; None if it cannot be made again."""
+        begun, length = stored.begun, stored.messages
+        if not begun <= length <= len(draft.repaired):
+            return None
+        source = draft.repaired[:length]
+        view, stages = self._make_view(source[:begun], draft.overhead_tokens)
+        room = stored.budget_tokens
+        if room is not None and self.window is not None:
+            cut, _ = self.window.cut(view, room)
+            stages.append(Stage(_WINDOW, "the request would not fit into the window", view, cut))
+            view = cut
+        view = self.reasoning.leave_out(view, stored.left_out, stored.turn_as_text)
+        view = [*view, *self._shorten_new(draft.repaired)[begun:length]]
+        view = source if _are_same(view, source) else view
+        epoch = Epoch(
+            source,
+            view,
+            tuple(stages),
+            begun=begun,
+            budget_tokens=room,
+            carrying_cost=stored.carrying_cost,
+        )
+        last = attrs.evolve(draft, repaired=source, epoch=epoch)
+        return last if _digest_request(last, view) == stored.sent else None
+
+    def _carry(self, draft: Draft) -> Draft | None:
+        """Return the draft as one more request of the last epoch; None if it cannot be one."""
+        last = self._last
+        if last is None:
+            return None
+        epoch = last.epoch.extend(draft.repaired, self._shorten_new(draft.repaired))
+        if epoch is None:
+            return None
+        self.reasoning.note_replies(draft.repaired[len(last.epoch.source) :])
+        if (last.system_prompt, last.tools) != (draft.system_prompt, draft.tools):
+            return None
+        if not self.policy.epochs:
+            return None
+        return self._measured(attrs.evolve(draft, epoch=epoch, continues=True))
+
+    def _weigh(self, draft: Draft, idle_seconds: float) -> Draft:
+        """Return the draft as the first request of a new epoch if that is due or pays."""
+        if any(part.is_exceeded(draft.view) for part in self._parts):
+            return self.begin(draft)
+        shorter, _ = self._make_view(draft.repaired, draft.overhead_tokens)
+        kept = first_change(draft.view, shorter)
+        whole, rest = self._size_of(draft.view), self._size_of(shorter)
+        dead = max(0, whole - rest)
+        draft = attrs.evolve(draft, dead_tokens=dead)
+        if not dead or (self.reasoning.is_active and in_tool_loop(draft.repaired)):
+            return draft
+        terms = self._cache_terms
+        if idle_seconds >= terms.lifetime_seconds:
+            # All of it has to be written again; only the reasoning would be lost.
+            due = not self.reasoning.is_active or dead >= _LEAST_IDLE_GAIN * whole
+        else:
+            rewritten = rest - self._size_of(shorter, kept)
+            due = draft.epoch.pays(terms, dead, rewritten, self.policy.epoch_gain)
+        return self.begin(draft) if due else draft
+
+    def _compare(self, draft: Draft) -> Continuity:
+        """Return how a request relates to the last one."""
+        last = self._last
+        if last is None:
+            return Continuity()
+        if draft.continues:
+            return Continuity(reused_tokens=self._size_of(last.view))
+        changes = tuple(self._changes(last, draft))
+        if {"system_changed", "tools_changed"} & set(changes):
+            return Continuity(extends=False, changes=changes)
+        same_to = first_change(last.view, draft.view)
+        reused = self._size_of(last.view, same_to)
+        if same_to == len(last.view):
+            return Continuity(reused_tokens=reused)
+        return Continuity(extends=False, reused_tokens=reused, changes=changes)
+
+    def _changes(self, last: Draft, draft: Draft) -> Iterator[str]:
+        """Yield the reasons why a request does not extend the last one."""
+        if last.system_prompt != draft.system_prompt:
+            yield "system_changed"
+        if last.tools != draft.tools:
+            yield "tools_changed"
+        if find_summary(last.repaired) != find_summary(draft.repaired):
+            yield "compaction"
+        elif last.epoch.extend(draft.repaired, draft.repaired) is None:
+            yield "owner_edited"
+        changed = {each.part for each in draft.stages if each.after is not each.before}
+        if _WINDOW in changed:
+            yield "cut"
+        if changed - {_WINDOW, _SHARE, _STALE}:
+            yield "cleared"
+
+    def _make_view(
+        self, repaired: list[Message], overhead: int
+    ) -> tuple[list[Message], list[Stage]]:
+        view, stages = self._through_strategies(repaired)
+        if self.window is not None:
+            # Before anything is measured, so that a long summary alone does not set off the next
+            # one.
+            shown = self.window.shorten_summary(view, overhead)
+            stages.append(Stage(_SHARE, "it is over its share of the window", view, shown))
+            view = shown
+        return view, stages
+
+    def _shorten_new(self, repaired: list[Message]) -> list[Message]:
+        """Return a history as it is when it is first sent: strategies wait, truncation does not."""
+        for part in self._parts:
+            if part.shortens_new:
+                repaired = part.make_view(repaired)
+        return repaired
+
     def _through_strategies(self, view: list[Message]) -> tuple[list[Message], list[Stage]]:
         stages: list[Stage] = []
-        for name, make_view in self._parts:
-            made = make_view(view)
-            stages.append(Stage(name, "as configured", view, made))
+        for part in self._parts:
+            made = part.make_view(view)
+            stages.append(Stage(part.name, "as configured", view, made))
             view = made
         # Our own strategies keep the request. A callable may not, and the model would answer
         # nothing.
@@ -375,8 +634,37 @@ class RequestBuilder:
             _check_request(stages[0].before, view)
         return view, stages
 
-    def _measure(self, view: list[Message], overhead: int) -> int:
-        return 0 if self.meter is None else self.meter.measure(view, overhead)
+    def _with_view(self, draft: Draft, view: list[Message], stages: list[Stage]) -> Draft:
+        """Return the draft as the first request of a new epoch, without stale reasoning."""
+        valid = self.reasoning.strip(view, draft.system_prompt, draft.tools)
+        if valid is not view:
+            stages = [*stages, Stage(_STALE, "what precedes it has changed since", view, valid)]
+        epoch = Epoch(draft.repaired, valid, tuple(stages), begun=len(draft.repaired))
+        return self._measured(attrs.evolve(draft, epoch=epoch, continues=False, dead_tokens=0))
+
+    def _measured(self, draft: Draft) -> Draft:
+        if self.meter is not None:
+            self.meter.read_replies(draft.branch.history, draft.view)
+        tokens = 0
+        if self.meter is not None:
+            tokens = self.meter.measure(draft.view, draft.overhead_tokens)
+        return attrs.evolve(draft, tokens=tokens, fits=self.policy.fits(tokens))
+
+    def _size_of(self, view: list[Message], length: int | None = None) -> int:
+        sums = self._sizes.sizes(view).sums
+        return sums[-1 if length is None else length]
+
+
+def in_tool_loop(messages: Sequence[Message]) -> bool:
+    """Return whether the newest message is a result: the model is in the middle of its work."""
+    return bool(messages) and messages[-1].role == "tool"
+
+
+def _digest_request(draft: Draft, view: list[Message]) -> str:
+    """Return a hash of a request as the provider reads it, without its reasoning."""
+    tools = [[tool.name, tool.description, tool.parameters] for tool in draft.tools]
+    beside = Message("system", json.dumps([draft.system_prompt, tools], default=dict))
+    return digest_of([beside, *view])
 
 
 def _check_request(history: list[Message], view: list[Message]) -> None:

@@ -181,6 +181,9 @@ class CompactionScheduler:
             state["compaction"] = generation.to_plain()
         if self.builder.meter is not None:
             state["size"] = self.builder.meter.to_plain()
+        epoch = self.builder.to_plain()
+        if epoch is not None:
+            state["epoch"] = epoch
         return state
 
     def read_plain(self, state: Any) -> None:
@@ -203,6 +206,8 @@ class CompactionScheduler:
                 backoff = state["backoff"]
                 self.backoff = Backoff(int(backoff["tokens"]), float(backoff["growth"]))
             self.held_off_below = int(state.get("held_off_below", 0))
+            if "epoch" in state:
+                self.builder.read_plain(state["epoch"])
         # OverflowError: Python's json reads `Infinity`, which is no int.
         except (KeyError, TypeError, ValueError, OverflowError) as problem:
             raise ConfigError(
@@ -268,7 +273,7 @@ def run_elsewhere(work: Coroutine[Any, Any, _T]) -> _T:
 
 def _with_lower_limits(manager: Manager) -> Manager | None:
     policy = manager.policy
-    early = {
+    early: dict[str, Any] = {
         name: int(_AHEAD * limit)
         for name in ("max_tokens", "max_messages")
         if (limit := getattr(policy, name)) is not None

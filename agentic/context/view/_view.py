@@ -8,7 +8,7 @@ turn.
 
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import attrs
 
@@ -20,6 +20,7 @@ from agentic.context import strategies
 from agentic.context.budget import Compaction, CompactionTarget, Compactor, Manager, Policy
 from agentic.context.strategies import Chain, as_chain
 from agentic.context.view._explain import Removal, explain
+from agentic.context.view._reasoning import Mode, ReasoningFilter
 from agentic.context.view._request import Draft, RequestBuilder
 from agentic.context.view._scheduler import (
     Check,
@@ -56,6 +57,14 @@ class Prepared:
     fits: bool = True
     """Whether the size is within the window less the reserve."""
     notes: tuple[Note, ...] = ()
+    extends: bool = True
+    """Whether the request extends the last one as the provider reads it; true for the first one.
+    If not, a new epoch has begun."""
+    reused_tokens: int = 0
+    """The size of the start that the request shares with the last one, by the counter."""
+    changes: tuple[str, ...] = ()
+    """Why the request does not extend the last one: `compaction`, `cut` to the window, `cleared` by
+    a strategy, `tools_changed`, `system_changed`, `owner_edited`."""
 
 
 @attrs.define(eq=False)
@@ -90,6 +99,18 @@ class View:
     digests then mention it."""
     automatic: bool = attrs.field(default=True, kw_only=True, validator=must_be(bool))
     """Whether the policy's triggers cause compactions. If not, only `compact` does."""
+    model: str = attrs.field(default="", kw_only=True, validator=must_be(str))
+    """The name of the model that the requests are for. Whether it binds reasoning and what its
+    prompt cache costs depend on it. It may be assigned when the model is switched."""
+    reasoning: Mode = attrs.field(
+        default="auto", kw_only=True, validator=attrs.validators.in_(get_args(Mode))
+    )
+    """Whether reasoning whose preceding request has changed is left out: `auto` for a model that
+    binds it and for one that is not known, `strip` for every model, `keep` for none."""
+    server_drops: bool = attrs.field(default=False, kw_only=True, validator=must_be(bool))
+    """Whether the sender lets the provider drop such reasoning instead of refusing the request. In
+    a running turn it is then sent, because some models ask for all reasoning of that turn.
+    Otherwise the calls of that turn are sent as text if a refusal is to be expected."""
     _state: Mapping[str, Any] | None = attrs.field(default=None, kw_only=True, alias="state")
     """What `state()` returned for this conversation, perhaps in another process."""
     _builder: RequestBuilder = attrs.field(init=False, repr=False)
@@ -106,7 +127,10 @@ class View:
         strategies = for_conversation(self.strategies, self.recall)
         self.compactor = for_conversation(self.compactor, self.recall)
         manager = Manager(self.counter, self.compactor, self.policy)
-        self._builder = RequestBuilder(self.policy, self.counter, strategies, self.recall)
+        reasoning = ReasoningFilter(self.model, self.reasoning, self.server_drops)
+        self._builder = RequestBuilder(
+            self.policy, self.counter, strategies, self.recall, reasoning
+        )
         self._scheduler = CompactionScheduler(
             self, manager, self._builder, self.automatic, self.recall
         )
@@ -134,6 +158,7 @@ class View:
         system_prompt: str = "",
         tools: Sequence[ToolDefinition] = (),
         target: CompactionTarget | None = None,
+        idle_seconds: float = 0.0,
     ) -> Prepared:
         """Return what to send of a history, after compacting it if a compaction is due.
 
@@ -143,6 +168,8 @@ class View:
             tools: the tools that are sent; also only measured.
             target: an owner who can rewrite the history, and who stores a compaction before any
                 event reports it. If None, the View remembers the compaction.
+            idle_seconds: how long ago the last request was. Once the prompt cache has expired, a
+                new epoch costs nothing.
 
         If the compactor fails, the history is unchanged: see `Prepared.notes`. Concurrent calls
         take turns. A receiver of a compaction's events is called in the middle of one, and a call
@@ -153,17 +180,18 @@ class View:
                 that is waiting for it.
         """
         async with self._turns:
-            draft, compaction = self._builder.draft(history, system_prompt, tools), None
+            beside = system_prompt, tools, idle_seconds
+            draft, compaction = self._draft(history, *beside), None
             if self._scheduler.due(draft):
                 async with self._summaries:
                     # While this call waited, another one may have made the summary.
-                    draft = self._builder.draft(history, system_prompt, tools)
+                    draft = self._draft(history, *beside)
                     if self._scheduler.due(draft):
                         compaction = await self._scheduler.compact(draft, target)
                         rewritten = target is not None and compaction.changed
                         # Without a target, the lineage applies the compaction to the list as it is.
                         given = compaction.messages if rewritten else history
-                        draft = self._builder.draft(given, system_prompt, tools)
+                        draft = self._draft(given, *beside)
             prepared = self._finish(self._builder.cut(draft), compaction)
             changes = self._changes(target)
         # Outside the lock, because a receiver may prepare a request itself.
@@ -177,6 +205,7 @@ class View:
         *,
         system_prompt: str = "",
         tools: Sequence[ToolDefinition] = (),
+        idle_seconds: float = 0.0,
     ) -> Prepared:
         """Return what `prepare` returns, for sync code.
 
@@ -186,11 +215,12 @@ class View:
         summary, no other is made.
         """
         with self._threads:
-            draft, compaction = self._builder.draft(history, system_prompt, tools), None
+            beside = system_prompt, tools, idle_seconds
+            draft, compaction = self._draft(history, *beside), None
             notes: tuple[Note, ...] = ()
             if not self._is_busy and self._scheduler.due(draft):
                 compaction, notes = self._scheduler.compact_sync(draft)
-                draft = self._builder.draft(history, system_prompt, tools)
+                draft = self._draft(history, *beside)
             prepared = self._finish(self._builder.cut(draft), compaction, notes)
             for record in self._changes(None):
                 events.send_sync(events.context_changed, **record)
@@ -365,7 +395,7 @@ class View:
         if self._latest is None:
             return []
         latest = self._latest
-        return explain(latest.branch, latest.view, latest.stages, self._builder.token_cache)
+        return explain(latest.branch, latest.repaired, latest.stages, self._builder.token_cache)
 
     @property
     def covered(self) -> int:
@@ -384,6 +414,21 @@ class View:
         """
         return self._scheduler.to_plain(self._latest.branch if self._latest else None)
 
+    def _draft(
+        self,
+        history: Sequence[Message],
+        system_prompt: str,
+        tools: Sequence[ToolDefinition],
+        idle_seconds: float,
+    ) -> Draft:
+        """Return a draft of the next request; it begins a new epoch if one is due."""
+        self._builder.reasoning.model = self.model
+        draft = self._builder.draft(history, system_prompt, tools, idle_seconds=idle_seconds)
+        # What can be left out without a summary goes first.
+        if draft.continues and (not draft.fits or self._scheduler.due(draft)):
+            return self._builder.begin(draft)
+        return draft
+
     def _finish(
         self, draft: Draft, compaction: Compaction | None, notes: Sequence[Note] = ()
     ) -> Prepared:
@@ -391,8 +436,7 @@ class View:
         self._latest = draft
         # An owner who keeps what was sent gets the summary back as a plain system message.
         self._builder.lineage.remember_sent(draft.view)
-        if self._builder.meter is not None:
-            self._builder.meter.sent(draft.branch.history, draft.view)
+        continuity = self._builder.commit(draft)
         return Prepared(
             messages=draft.view,
             history=draft.branch.history,
@@ -401,6 +445,9 @@ class View:
             tokens=draft.tokens,
             fits=draft.fits,
             notes=(*_failures(compaction), *notes, *draft.notes),
+            extends=continuity.extends,
+            reused_tokens=continuity.reused_tokens,
+            changes=continuity.changes,
         )
 
     def _changes(self, target: CompactionTarget | None) -> list[dict[str, Any]]:
