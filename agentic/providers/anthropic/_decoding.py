@@ -33,6 +33,7 @@ https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-
 _ROLES: dict[str, Role] = {"assistant": "assistant", "system": "system"}
 # The media type to assume if only the URL of an image or a document is known.
 _TYPES = {"image": "image/*", "document": "application/pdf"}
+_THINKING = {"thinking", "redacted_thinking"}
 _WITH_TEXTS = {"search_result", "document"}
 
 
@@ -78,7 +79,12 @@ class IncrementalDecoder:
         return decoded
 
     def _read(self, position: int, payload: Any, first: Any) -> Message:
-        native = decoded_native(NAME, payload, joins_previous=payload is not first)
+        native = decoded_native(
+            NAME,
+            payload,
+            joins_previous=payload is not first,
+            holds_reasoning=any(map(_is_thinking, items_at(wire_message(payload), "content"))),
+        )
         message = _read(wire_message(payload), self._names.values, native)
         for call in message.tool_calls:
             self._names.add(position, call.id, call.name)
@@ -121,6 +127,25 @@ def system_part(payload: Any) -> str | list[Any] | None:
 def wire_message(payload: Any) -> Any:
     """Return a payload's wire message, or its part of one."""
     return payload if at(payload, "role") is not None else at(payload, "message")
+
+
+def without_thinking(payload: Any) -> Any:
+    """Return a payload without its blocks of thinking.
+
+    >>> block = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+    >>> without_thinking({"role": "assistant", "content": [block, text_block("So.")]})["content"]
+    [{'type': 'text', 'text': 'So.'}]
+    """
+    wire = wire_message(payload)
+    if not isinstance(wire, dict) or not isinstance(wire.get("content"), list):
+        return payload
+    kept = [block for block in wire["content"] if not _is_thinking(block)]
+    stripped = {**wire, "content": kept}
+    return stripped if wire is payload else {**payload, "message": stripped}
+
+
+def _is_thinking(block: Any) -> bool:
+    return text_at(block, "type") in _THINKING
 
 
 def _payloads(item: Any, roles: list[Any]) -> list[Any]:

@@ -33,6 +33,7 @@ from agentic.providers.anthropic._decoding import (
     text_block,
     text_of,
     wire_message,
+    without_thinking,
 )
 from agentic.providers.anthropic._turns import Turn, join, name_calls
 from agentic.providers.kit import (
@@ -112,12 +113,16 @@ def _turns(messages: Sequence[Message], leading: int = 0) -> Iterator[Turn]:
     for position, message in enumerate(messages):
         turn = payload_facts(message, NAME, _turn)
         if turn is None:
-            turn = _turn(native_payload(message, NAME, read_payload, TOOL_NAMES.wire))
+            turn = _turn(_payload(message))
         if turn is not None:
             yield turn
         # Leading system messages that were not among the `messages` are in the request's `system`.
         elif position >= leading:
             yield from _written_anew(message)
+
+
+def _payload(message: Message) -> Any:
+    return native_payload(message, NAME, read_payload, TOOL_NAMES.wire, without_thinking)
 
 
 def _turn(payload: Any) -> Turn | None:
@@ -173,7 +178,7 @@ def _system(system_prompt: str, leading: Iterable[Message]) -> Any:
     """Return the request's `system`: a string, or blocks if there are several; None if empty."""
     parts: list[Any] = [system_prompt] if system_prompt.strip() else []
     for message in leading:
-        payload = native_payload(message, NAME, read_payload, TOOL_NAMES.wire)
+        payload = _payload(message)
         part = system_part(payload)
         if part is not None:
             parts.append(part)

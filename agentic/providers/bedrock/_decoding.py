@@ -104,6 +104,14 @@ def _decode_message(item: Any, names: Mapping[str, str]) -> list[Message]:
     ]
 
 
+def without_reasoning(payload: Any) -> Any:
+    """Return a payload without its blocks of reasoning."""
+    content = at(payload, "content")
+    if not isinstance(content, list):
+        return payload
+    return {**payload, "content": [b for b in content if at(b, "reasoningContent") is None]}
+
+
 def _end_of_results(blocks: list[Any]) -> int:
     """Count the blocks up to the last result, including blocks without content after it."""
     # A cache mark after the results, for example, is not a message of the user's.
@@ -125,7 +133,7 @@ def _assistant(item: Any, blocks: list[Any], kinds: set[str]) -> Message:
     return decoded_message(
         "assistant",
         "".join(map(_block_text, blocks)),
-        decoded_native(NAME, item),
+        decoded_native(NAME, item, holds_reasoning="reasoningContent" in kinds),
         reasoning="".join(map(_read_reasoning, blocks)) if "reasoningContent" in kinds else "",
         tool_calls=[call for call in calls if call is not None],
         media=_block_media(others),

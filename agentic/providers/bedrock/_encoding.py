@@ -15,7 +15,7 @@ import attrs
 
 from agentic.messages import Message, ToolResult, close_open_rounds
 from agentic.providers.bedrock._blocks import DocumentNames, encode_media, is_sound
-from agentic.providers.bedrock._decoding import NAME, decode_payload, is_blank
+from agentic.providers.bedrock._decoding import NAME, decode_payload, is_blank, without_reasoning
 from agentic.providers.bedrock._families import fit_family
 from agentic.providers.kit import (
     NameRule,
@@ -277,7 +277,7 @@ def _system_blocks(message: Message) -> list[Any]:
 
 
 def _payload(message: Message) -> Any:
-    return native_payload(message, NAME, decode_payload, TOOL_NAMES.wire)
+    return native_payload(message, NAME, decode_payload, TOOL_NAMES.wire, without_reasoning)
 
 
 def _call_ids(payloads: Iterable[Any]) -> Iterable[str]:

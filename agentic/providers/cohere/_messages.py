@@ -82,7 +82,8 @@ def decode_request(request: Mapping[str, Any], /) -> list[Message]:
 
 def decode_message(wire: Any) -> Message:
     """Read one message. Whatever it is, the result encodes to the same message again."""
-    role, content, native = text_at(wire, "role"), at(wire, "content"), decoded_native(NAME, wire)
+    role, content = text_at(wire, "role"), at(wire, "content")
+    native = decoded_native(NAME, wire, holds_reasoning=False)
     if role == "assistant":
         # Cohere's own examples show the plan to the user, as other models' words before a call:
         # https://docs.cohere.com/docs/tool-use-overview (2026-11).

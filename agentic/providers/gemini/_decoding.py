@@ -134,7 +134,9 @@ def _native(payload: dict[str, Any]) -> ProviderPayload | None:
     # A plain string is the SDK's shorthand, which the REST body does not have.
     if not is_object(payload["content"]):
         return None
-    return decoded_native(NAME, payload, joins_previous=payload.get("share") == REST)
+    return decoded_native(
+        NAME, payload, joins_previous=payload.get("share") == REST, holds_reasoning=False
+    )
 
 
 def _place(before: Any) -> dict[str, bool]:

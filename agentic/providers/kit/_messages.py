@@ -49,26 +49,36 @@ def native_payload(
     provider: str,
     decode: Callable[[Any], Message | None],
     wire_name: Callable[[str], str] = str,
+    without_reasoning: Callable[[Any], Any] | None = None,
 ) -> Any | None:
     """Return the payload to send for a message; None if it must be rebuilt from its fields.
 
     `decode` reads one payload the way the adapter reads a reply. `wire_name` returns the name that
-    a tool is sent under, which is the one in the payload. A payload is not sent if it belongs to
-    another provider, cannot be read, or no longer says the same as the message. If a message is
-    unchanged since an adapter of this library decoded it, its payload is not read again.
+    a tool is sent under, which is the one in the payload. `without_reasoning` returns a payload
+    without the reasoning that a model binds to its request, for messages that are sent so.
+
+    A payload is not sent if it belongs to another provider, cannot be read, or no longer says the
+    same as the message. If a message is unchanged since an adapter of this library decoded it, its
+    payload is not read again.
     """
     if message.native is None or message.native.provider != provider:
         return None
     if is_untouched(message, provider):
         return message.native.payload
-    decoded = decode(message.native.payload)
+    payload = message.native.payload
+    if message.native.without_reasoning and without_reasoning is not None:
+        payload = without_reasoning(payload)
+    decoded = decode(payload)
     if decoded is None or not _says_the_same(message, decoded, wire_name):
         return None
-    return message.native.payload
+    return payload
 
 
 def _says_the_same(message: Message, decoded: Message, wire_name: Callable[[str], str]) -> bool:
     # Only what is sent: a message may have been pinned, or given an id and a time, since.
+    if message.native is not None and message.native.without_reasoning:
+        # Where reasoning is not bound, its text may still be sent.
+        decoded = attrs.evolve(decoded, reasoning="")
     given = _sent_fields(message, wire_name)
     others = (decoded, _pooled(decoded))
     return any(given == _sent_fields(other, wire_name) for other in others)

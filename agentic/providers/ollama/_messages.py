@@ -118,7 +118,7 @@ def _read(item: Any, ids: list[str]) -> Message:
     role = _ROLES.get(text_at(item, "role"), "user")
     text = text_at(item, "content")
     # With the ids, since those made here are not in the message.
-    native = decoded_native(NAME, {"message": item, "ids": ids})
+    native = decoded_native(NAME, {"message": item, "ids": ids}, holds_reasoning=False)
     images = tuple(map(_image, items_at(item, "images")))
     if role == "tool":
         result = decoded_result(ids[0], text_at(item, "tool_name"), text, media=images)

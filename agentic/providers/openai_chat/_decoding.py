@@ -29,6 +29,8 @@ from agentic.providers.kit._messages import (
 )
 
 NAME = "openai_chat"
+# The text repeats what the signed blocks say.
+_BOUND = {"thinking_blocks", "reasoning_details", "reasoning", "reasoning_content"}
 _THINKING = {"reasoning_content", "reasoning", "reasoning_details"}
 _UNKNOWN = "application/octet-stream"
 _KINDS = {"image_url": "image/*", "video_url": "video/*", "document_url": "application/pdf"}
@@ -62,7 +64,8 @@ def decode_request(request: Mapping[str, Any], /) -> list[Message]:
 
 def decode_message(wire: Any) -> Message:
     """Read one message. Whatever it is, the result encodes to the same message again."""
-    role, content, native = text_at(wire, "role"), at(wire, "content"), decoded_native(NAME, wire)
+    role, content = text_at(wire, "role"), at(wire, "content")
+    native = decoded_native(NAME, wire, holds_reasoning=_holds_bound_reasoning(wire))
     if role == "assistant":
         return _assistant(wire, content, native)
     text = _text_of(content)
@@ -96,6 +99,29 @@ def _assistant(wire: Mapping[str, Any], content: Any, native: ProviderPayload) -
         if in_parts or "images" in wire
         else (),
     )
+
+
+def _holds_bound_reasoning(wire: Any) -> bool:
+    details = any(map(_is_bound, items_at(wire, "reasoning_details")))
+    return details or bool(items_at(wire, "thinking_blocks"))
+
+
+def _is_bound(detail: Any) -> bool:
+    # OpenRouter names the maker of each detail:
+    # https://openrouter.ai/docs/use-cases/reasoning-tokens (2026-11).
+    return text_at(detail, "format").startswith(("anthropic", "openai"))
+
+
+def without_bound_reasoning(wire: Any) -> Any:
+    """Return a reply without the reasoning that Claude or GPT binds to its request.
+
+    LiteLLM and OpenRouter send it on. That of other models stays: some ask for it in a tool loop.
+    """
+    if not _holds_bound_reasoning(wire):
+        return wire
+    kept = {key: value for key, value in wire.items() if key not in _BOUND}
+    details = [each for each in items_at(wire, "reasoning_details") if not _is_bound(each)]
+    return {**kept, "reasoning_details": details} if details else kept
 
 
 def _reasoning(wire: Mapping[str, Any]) -> str:

@@ -37,6 +37,7 @@ from agentic.providers.openai_chat._decoding import (
     decode_message,
     legacy_of,
     part_of,
+    without_bound_reasoning,
 )
 from agentic.tools import ToolDefinition
 
@@ -112,7 +113,7 @@ def _with_functions(wire: Mapping[str, Any], change: Callable[[Any], Any]) -> di
 
 def sendable_payload(message: Message) -> Any:
     """Return the payload if it may be sent, as it came or as `decode_response` fixed it."""
-    whole = native_payload(message, NAME, decode_message, TOOL_NAMES.wire)
+    whole = native_payload(message, NAME, decode_message, TOOL_NAMES.wire, without_bound_reasoning)
     if whole is not None or all(map(has_object, message.tool_calls)):
         return whole
     # `decode_response` rewrote the arguments in the payload only, so the message has to be compared
@@ -124,7 +125,7 @@ def sendable_payload(message: Message) -> Any:
         for call in message.tool_calls
     ]
     mended = attrs.evolve(message, tool_calls=calls)
-    return native_payload(mended, NAME, decode_message, TOOL_NAMES.wire)
+    return native_payload(mended, NAME, decode_message, TOOL_NAMES.wire, without_bound_reasoning)
 
 
 @attrs.define

@@ -23,6 +23,7 @@ from agentic.providers.openai_responses._items import (
     OUTPUTS,
     answered_id,
     call_id_of,
+    has_openais_id,
     item_role,
     item_text,
     reasoning_text,
@@ -34,6 +35,7 @@ from agentic.providers.openai_responses._items import (
 )
 
 NAME = "openai_responses"
+_ID_IS_OPTIONAL = {"message", "function_call", "custom_tool_call"}
 UNSEEN_CALLS = "answers_calls_on_the_server"
 """A key in the payload of a tool message whose calls the provider stores: it is not orphaned."""
 # Keys in the payload of outputs that name a local shell call by its item's id: the items, and the
@@ -128,6 +130,24 @@ def kept_items(payload: Any) -> list[Any]:
     return items_at(payload, UNSEEN_CALLS) or items_at(payload, _ITEMS) or items_at(payload)
 
 
+def without_reasoning(payload: Any) -> Any:
+    """Return a payload without OpenAI's reasoning items; other servers ask for theirs.
+
+    What was made after them loses its id: by its id, a call is refused without its reasoning
+    (https://github.com/cline/cline/issues/12242, 2026-07-12).
+    """
+    items = kept_items(payload)
+    if not any(map(has_openais_id, items)):
+        return payload
+    return [_without_id(item) for item in items if not has_openais_id(item)]
+
+
+def _without_id(item: Any) -> Any:
+    if type_of(item) not in _ID_IS_OPTIONAL:
+        return item
+    return {key: value for key, value in item.items() if key != "id"}
+
+
 def reply(items: list[Any], native: ProviderPayload | None = None) -> Message:
     """Read the items of one response. A call that is answered within it is left out."""
     answered = _answered_within(items)
@@ -184,7 +204,8 @@ def _message(
     role: str, run: list[Any], shells: Mapping[str, str], *, unseen: bool = False
 ) -> Message:
     if role != "tool":
-        return _MESSAGES[role](run, decoded_native(NAME, run))
+        thinks = any(map(has_openais_id, run))
+        return _MESSAGES[role](run, decoded_native(NAME, run, holds_reasoning=thinks))
     payload = _answers_payload(run, shells, unseen=unseen)
     return _tool(run, shells, decoded_native(NAME, payload))
 

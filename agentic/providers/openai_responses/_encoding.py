@@ -41,7 +41,13 @@ from agentic.providers.kit import (
 from agentic.providers.kit._json import with_arguments, with_object_text
 from agentic.providers.kit._media import text_with_media
 from agentic.providers.kit._messages import join_runs, merge_replies, payload_facts, tool_parameters
-from agentic.providers.openai_responses._decoding import NAME, UNSEEN_CALLS, kept_items, message_of
+from agentic.providers.openai_responses._decoding import (
+    NAME,
+    UNSEEN_CALLS,
+    kept_items,
+    message_of,
+    without_reasoning,
+)
 from agentic.providers.openai_responses._items import (
     ANSWERS,
     OUTPUTS,
@@ -274,7 +280,7 @@ def _is_void(item: Any) -> bool:
 
 
 def _payload(message: Message) -> Any:
-    return native_payload(message, NAME, message_of, TOOL_NAMES.wire)
+    return native_payload(message, NAME, message_of, TOOL_NAMES.wire, without_reasoning)
 
 
 def _without_loose_reasoning(items: list[Any]) -> list[Any]:
