@@ -64,13 +64,14 @@ class ViewParts:
             compactor = Digest(max_tokens=_digest_tokens(policy), counter=counter)
         return cls(policy, counter, compactor, strategies)
 
-    def view(self, state: Mapping[str, Any] | None) -> View:
+    def view(self, state: Mapping[str, Any] | None, *, model: str = "") -> View:
         """Return the View of a conversation, which goes on from a state if there is one."""
         return View(
             self.policy,
             counter=self.counter,
             compactor=self.compactor,
             strategies=self.strategies,
+            model=model,
             state=state,
         )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from agentic._validate import suggest
+from agentic._validate import must_be, suggest
 from agentic._waiting import LoopLock
 from agentic.bridges._lists import are_same
 from agentic.bridges._view_parts import ViewParts, log_notes, tools_as_one
@@ -48,6 +48,8 @@ class Conversation:
         compactor: writes the summaries; by default a Digest, which needs no model.
         strategies: applied to the history to make the view.
         counter: by default the best one installed for the model, otherwise an estimate.
+        model: the model that the requests are for. By default the one that `window`, a request or a
+            response names; whether it binds its reasoning depends on it.
         state: what `state()` returned for this conversation, perhaps in another process.
 
     Raises:
@@ -59,6 +61,7 @@ class Conversation:
     compactor: Compactor | None = attrs.field(default=None, kw_only=True)
     strategies: Chain | Sequence[ContextStrategy] = attrs.field(default=(), kw_only=True)
     counter: Counter | None = attrs.field(default=None, kw_only=True)
+    model: str = attrs.field(default="", kw_only=True, validator=must_be(str))
     _state: Mapping[str, Any] | None = attrs.field(default=None, kw_only=True, alias="state")
     latest: Prepared | None = attrs.field(default=None, init=False, repr=False)
     """The View's decision about the latest request: its size, whether it fits, what happened. Its
@@ -86,7 +89,10 @@ class Conversation:
         self._form = FORMS[self.wire.NAME]
         self._reader = ItemReader(self.wire, self._form.takes_texts)
         self._writer = RequestWriter(self.wire, self._form)
-        self._view = parts.view(None if self._state is None else self._read_state(self._state))
+        if not self.model and isinstance(self.window, str):
+            self.model = self.window
+        state = None if self._state is None else self._read_state(self._state)
+        self._view = parts.view(state, model=self.model)
 
     def fit(self, messages: Sequence[Any], *, refused: bool = False) -> list[Any]:
         """Return what to send of a list of messages, after summarizing it if a summary is due.
@@ -126,6 +132,7 @@ class Conversation:
         """
         opened = self._form.open(request)
         with self._threads:
+            self._learn_model(request.get("model") or request.get("modelId"))
             self._read(opened.all_items)
             self._prepare_sync(*self._beside(opened), refused=refused)
             written = self._write(is_request=True)
@@ -136,6 +143,7 @@ class Conversation:
     ) -> dict[str, Any]:
         """Return what `fit_request` returns, without blocking the event loop."""
         opened = self._form.open(request)
+        self._learn_model(request.get("model") or request.get("modelId"))
         written = await self._write_async(opened.all_items, opened, refused=refused)
         return self._form.close(request, opened, written.items, written.system_summary)
 
@@ -152,6 +160,7 @@ class Conversation:
             allowed = "what the SDK returned, or its JSON data as a dict"
             raise ConfigError("response", response, allowed, "pass the whole response")
         decision = self.wire.decode_response(response)
+        self._learn_model(decision.response_model)
         reply = Message(
             "assistant", decision.reply, tool_calls=decision.tool_calls, media=decision.media
         )
@@ -207,6 +216,11 @@ class Conversation:
             expected = "what state() returned"
             raise ConfigError("state", dict(state), expected, "leave it out") from problem
         return view
+
+    def _learn_model(self, name: object) -> None:
+        """Take over the model that a request or a response names, unless the caller said it."""
+        if isinstance(name, str):
+            self._view.model = self.model or name or self._view.model
 
     def _read(self, items: Sequence[Any]) -> None:
         _check_list(items)

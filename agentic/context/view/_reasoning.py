@@ -68,10 +68,10 @@ class ReplyLog:
             self._made.add(place)
 
     def assume(self, place: int, messages: Sequence[Message], first: int) -> None:
-        """Record every reply from index `first` on as made where it is."""
+        """Record every reply from index `first` on as made where it is, if it has its reasoning."""
         for at, message in enumerate(messages):
             place = self.after(place, message)
-            if at >= first and message.role == "assistant":
+            if at >= first and message.role == "assistant" and not _is_without(message):
                 self._made.add(place)
 
     def is_made(self, place: int) -> bool:
@@ -111,6 +111,12 @@ class ReasoningFilter:
         """Whether a request with stale reasoning would be refused, as far as is known."""
         binding = limits.binds_reasoning(self.model) if self.model else None
         return binding is not None and binding.refuses and not self.server_drops
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether the provider drops stale reasoning from a request, as far as is known."""
+        binding = limits.binds_reasoning(self.model) if self.model else None
+        return self.server_drops or (binding is not None and not binding.refuses)
 
     def note_replies(self, fresh: Iterable[Message]) -> None:
         """Record the replies to the last request, which are the first of these messages."""
@@ -172,7 +178,7 @@ class ReasoningFilter:
         stale = self._find_stale(view, self._log.start(system_prompt, tools))
         turn = _turn_start(view)
         running = {at for at in stale if at >= turn}
-        if running and self.server_drops:
+        if running and self.is_dropped:
             # In a running tool loop some models ask for all of its reasoning.
             stale -= running
         elif running and self.is_refused:
