@@ -47,6 +47,12 @@ def _media(media: Iterable[Media]) -> tuple[Media, ...]:
     return all_are(Media, media, "Decision.media")
 
 
+def _transformations(
+    items: "Iterable[InputTransformation]",
+) -> "tuple[InputTransformation, ...]":
+    return all_are(InputTransformation, items, "Decision.input_transformations")
+
+
 def _stop(reason: StopReason | str) -> StopReason:
     try:
         return StopReason(reason)
@@ -57,6 +63,28 @@ def _stop(reason: StopReason | str) -> StopReason:
             f"one of {', '.join(StopReason)}",
             "map the provider's word by a usage.StopWords, and keep it in stop_word",
         ) from error
+
+
+@attrs.frozen(kw_only=True)
+class InputTransformation:
+    """A part of the input that the provider did not show to the model as it was sent.
+
+    >>> InputTransformation(kind="thinking_dropped", place="messages.1.content.0").removed
+    True
+    """
+
+    kind: str = attrs.field(default="", validator=must_be(str))
+    """In the provider's words: `thinking_dropped` or `thinking_mismatch_allowed` of Anthropic,
+    `reasoning_removed` of OpenAI."""
+    place: str = attrs.field(default="", validator=must_be(str))
+    """Where it is in the request, such as `messages.1.content.0`, or the id of the item."""
+    reason: str = attrs.field(default="", validator=must_be(str))
+    """In the provider's words: `prefix_binding_mismatch`, `model_mismatch`."""
+
+    @property
+    def removed(self) -> bool:
+        """Return whether the model did not see it."""
+        return not self.kind.endswith("allowed")
 
 
 @attrs.frozen
@@ -104,6 +132,10 @@ class Decision:
     `request_model`."""
     response_id: str = attrs.field(default="", kw_only=True, validator=must_be(str))
     """The provider's own id of the reply."""
+    input_transformations: tuple[InputTransformation, ...] = attrs.field(
+        default=(), kw_only=True, converter=_transformations
+    )
+    """What the provider removed from the input, such as reasoning behind a change; not stored."""
     last_request: Usage | None = attrs.field(
         default=None, kw_only=True, validator=must_be(Usage, optional=True)
     )

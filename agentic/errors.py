@@ -8,6 +8,7 @@ Start with `ConfigError`, `ProviderError` and `HistoryError`.
     │   ├── ContextOverflow     the request is larger than the window
     │   ├── IncompleteReply     the stream ended before the decision
     │   └── RequestFailed       the provider answered with an error, or not at all
+    │       └── BoundReasoning      kept reasoning belongs to another request
     ├── HistoryError        the store's side
     │   ├── HistoryConflict     another store is writing this session
     │   ├── HistoryCorrupt      an entry cannot be read
@@ -31,6 +32,7 @@ import attrs
 
 __all__ = [
     "AgenticError",
+    "BoundReasoning",
     "CompactionRefused",
     "ConfigError",
     "ContextOverflow",
@@ -143,6 +145,23 @@ class RequestFailed(ProviderError):
     def __str__(self) -> str:
         status = "no answer" if self.status is None else f"HTTP {self.status}"
         return f"{self.provider} did not serve the request ({status}): {self.problem}"
+
+
+class BoundReasoning(RequestFailed):
+    """A request with reasoning that the model made after another beginning of the conversation.
+
+    >>> print(BoundReasoning("acme", 400, "messages.1.content.0: Invalid signature"))
+    acme refused reasoning that belongs to another conversation (HTTP 400): messages.1.content.0: \
+Invalid signature; leave out the reasoning of earlier replies, or ask the server to drop it
+    """
+
+    def __str__(self) -> str:
+        status = "no status" if self.status is None else f"HTTP {self.status}"
+        return (
+            f"{self.provider} refused reasoning that belongs to another conversation ({status}): "
+            f"{self.problem.rstrip('.')}; leave out the reasoning of earlier replies, or ask the "
+            "server to drop it"
+        )
 
 
 class HistoryError(AgenticError):

@@ -25,7 +25,9 @@ from agentic.errors import ConfigError, ContextOverflow, IncompleteReply, Reques
 from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
 from agentic.providers import openai_chat
+from agentic.providers._bound_requests import BoundRequests, with_beta_header, with_drop
 from agentic.providers.kit import at, items_at, text_at
+from agentic.providers.openai_chat._decider import leave_out_reasoning
 from agentic.providers.openai_chat._requests import GrowingRequests
 from agentic.providers.overflow import read_overflow
 
@@ -74,6 +76,12 @@ class Decider:
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
     _requests: GrowingRequests = attrs.field(
         factory=GrowingRequests, init=False, eq=False, repr=False
+    )
+    _bound: BoundRequests = attrs.field(
+        factory=lambda: BoundRequests(_ask_to_drop, leave_out_reasoning),
+        init=False,
+        eq=False,
+        repr=False,
     )
 
     @model.validator
@@ -145,6 +153,7 @@ class Decider:
             options=self.options,
             limits=self._limits,
             requests=self._requests,
+            bound=self._bound,
         )
 
     @contextlib.contextmanager
@@ -158,8 +167,7 @@ class Decider:
             window = error.window or (limits.context_window if limits.known else None)
             raise ContextOverflow(self.model, error.sent, window) from error.__cause__
         except RequestFailed as error:
-            named = call.provider or _NAME
-            raise RequestFailed(named, error.status, error.problem) from error.__cause__
+            raise attrs.evolve(error, provider=call.provider or _NAME) from error.__cause__
 
     def _priced(
         self, decision: Decision, call: "_Call", *, streamed: bool = False
@@ -273,6 +281,18 @@ class _Call:
             with contextlib.suppress(Exception):  # it raises a plain Exception for an unknown model
                 cost = self.litellm.completion_cost(completion_response=self.body, model=model)
         return cost if isinstance(cost, float) else None
+
+
+def _ask_to_drop(arguments: dict[str, Any]) -> dict[str, Any] | None:
+    """Return a call that asks the provider to drop reasoning; None if the caller chose.
+
+    LiteLLM hands on `thinking`. Older versions do not add the beta by themselves.
+    """
+    # LiteLLM makes `thinking` of it, which must not be there twice.
+    if "reasoning_effort" in arguments:
+        return None
+    asking = with_drop(arguments)
+    return None if asking is None else with_beta_header(asking, {})
 
 
 def _copy(value: Any) -> Any:

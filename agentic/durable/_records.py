@@ -13,13 +13,14 @@ import attrs
 
 from agentic.errors import (
     AgenticError,
+    BoundReasoning,
     CompactionRefused,
     ConfigError,
     ContextOverflow,
     IncompleteReply,
     RequestFailed,
 )
-from agentic.loop import Decision
+from agentic.loop import Decision, InputTransformation
 from agentic.messages import Message, SummaryText, ToolResult, from_plain, to_plain
 from agentic.tools import Approval
 from agentic.usage import WITHOUT_SUMMED, ReportedCall, Usage
@@ -28,9 +29,10 @@ _VERSION = 1
 _DECISION_TEXTS = ("stop_word", "provider", "request_model", "response_model", "response_id")
 _ERRORS: dict[str, type[AgenticError]] = {
     cls.__name__: cls
-    for cls in (CompactionRefused, ContextOverflow, IncompleteReply, RequestFailed)
+    for cls in (CompactionRefused, ContextOverflow, IncompleteReply, BoundReasoning, RequestFailed)
 }
-"""Errors that callers act on: they are raised again with their fields."""
+"""Errors that callers act on: they are raised again with their fields. A kind of another comes
+before it."""
 
 
 class OutOfTime(TimeoutError):
@@ -132,10 +134,12 @@ def encode_decision(decision: Decision) -> dict[str, Any]:
         native=decision.native,
     )
     texts = {name: getattr(decision, name) for name in _DECISION_TEXTS}
+    changes = [attrs.asdict(each) for each in decision.input_transformations]
     return {
         "message": to_plain(message),
         "stop_reason": decision.stop_reason.value,
         **{name: text for name, text in texts.items() if text},
+        **({"input_transformations": changes} if changes else {}),
     }
 
 
@@ -152,6 +156,9 @@ def decode_decision(outcome: Mapping[str, Any]) -> Decision:
         media=message.media,
         last_request=message.last_request,
         **{name: outcome.get(name, "") for name in _DECISION_TEXTS},
+        input_transformations=[
+            InputTransformation(**each) for each in outcome.get("input_transformations", ())
+        ],
     )
 
 

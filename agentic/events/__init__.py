@@ -24,6 +24,7 @@ from agentic.events._signals import ContextChanged as ContextChanged
 from agentic.events._signals import ContextCompactionEnd as ContextCompactionEnd
 from agentic.events._signals import ContextCompactionStart as ContextCompactionStart
 from agentic.events._signals import Event as Event
+from agentic.events._signals import InputTransformed as InputTransformed
 from agentic.events._signals import MessageEnd as MessageEnd
 from agentic.events._signals import MessageStart as MessageStart
 from agentic.events._signals import MessageUpdate as MessageUpdate
@@ -41,6 +42,7 @@ from agentic.events._signals import (
     context_changed,
     context_compaction_end,
     context_compaction_start,
+    input_transformed,
     message_end,
     message_start,
     message_update,
@@ -64,6 +66,7 @@ __all__ = [
     "context_compaction_end",
     "context_compaction_start",
     "current_call",
+    "input_transformed",
     "message_end",
     "message_start",
     "message_update",

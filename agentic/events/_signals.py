@@ -13,7 +13,7 @@ import attrs
 from blinker import NamedSignal, Namespace, Signal
 
 from agentic._lazy import asyncio
-from agentic._protocols import CompactionReason, Decision, Input
+from agentic._protocols import CompactionReason, Decision, Input, InputTransformation
 from agentic.messages import ContextSummary, Message, Role, ToolCall, ToolResult
 from agentic.usage import ReportedCall, StopReason, Usage
 
@@ -185,6 +185,18 @@ class ModelRequestEnd(Event):
 
 
 model_request_end = _signal("model_request_end", ModelRequestEnd)
+
+
+@attrs.frozen(kw_only=True)
+class InputTransformed(Event):
+    """The provider did not show the whole input to the model: it removed reasoning, for example."""
+
+    transformations: tuple[InputTransformation, ...]
+    """At least one."""
+    attempt: int
+
+
+input_transformed = _signal("input_transformed", InputTransformed)
 
 
 @attrs.frozen(kw_only=True)

@@ -7,6 +7,7 @@ import typing
 
 from agentic import _lazy
 from agentic._protocols import Decision, Executor, Input
+from agentic._protocols import InputTransformation as InputTransformation
 from agentic._protocols import Rewriter as Rewriter
 from agentic._protocols import Store as Store
 from agentic.loop._limits import RunLimit, RunLimits

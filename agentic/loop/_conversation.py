@@ -251,6 +251,12 @@ class ModelConnection:
                 seconds=time.monotonic() - started,
                 error=error,
             )
+        if decision.input_transformations:
+            await event_sender.send(
+                events.InputTransformed,
+                transformations=decision.input_transformations,
+                attempt=attempt,
+            )
         return decision
 
     async def _decide(self, request: Input, event_sender: EventSender) -> Decision:

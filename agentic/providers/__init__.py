@@ -6,6 +6,7 @@ Each adapter is a package with the same parts. `_decoding` and `_encoding`, `_re
 `_streaming` are pure and need no SDK; short ones share a file (`_messages`, `_replies`). `_decider`
 has a `Decider` that calls a client of the official SDK, which the caller passes in. Adapters are
 imported on first use.
+`overflow` and `binding` tell apart two refusals after which a smaller or another request succeeds.
 `kit` is for authors of other adapters; `validators` checks whether a provider would reject the
 structure of a request.
 """
@@ -22,6 +23,7 @@ __getattr__, __dir__ = _lazy.load_lazily(
     {
         "anthropic": ".anthropic",
         "bedrock": ".bedrock",
+        "binding": ".binding",
         "cohere": ".cohere",
         "gemini": ".gemini",
         "kit": ".kit",

@@ -15,9 +15,16 @@ from urllib.parse import urlsplit
 import attrs
 
 from agentic._lazy import asyncio
-from agentic.errors import ContextOverflow, IncompleteReply, ProviderError, RequestFailed
+from agentic.errors import (
+    BoundReasoning,
+    ContextOverflow,
+    IncompleteReply,
+    ProviderError,
+    RequestFailed,
+)
 from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
+from agentic.providers.binding import is_bound_reasoning
 from agentic.providers.kit import NameRule, at, plain
 from agentic.providers.kit._json import GrowingText
 from agentic.providers.overflow import read_overflow, read_silent_overflow
@@ -255,7 +262,8 @@ def reported_error(
 ) -> ProviderError:
     """Return the error that a provider reports, in an exception or in a response with status 200.
 
-    An overflow is recognized from `said`; `status` and `problem` describe any other error.
+    An overflow and bound reasoning are recognized from `said`; `status` and `problem` describe any
+    error but an overflow.
 
     >>> print(reported_error({"error": "no"}, "acme", "m-1", 502, "upstream is gone"))
     acme did not serve the request (HTTP 502): upstream is gone
@@ -264,7 +272,8 @@ def reported_error(
     if overflow is not None:
         window = overflow.window or _exceeded(window, overflow.sent)
         return ContextOverflow(model, overflow.sent, window)
-    return RequestFailed(provider, status, problem)
+    failure = BoundReasoning if is_bound_reasoning(said) else RequestFailed
+    return failure(provider, status, problem)
 
 
 def counted_tokens(answer: Any, field: str, provider: str) -> int:

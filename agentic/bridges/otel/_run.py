@@ -11,7 +11,7 @@ from agentic._lazy import asyncio
 from agentic.bridges.otel._content import asked_content, decided_content, texts_of
 from agentic.bridges.otel._conventions import well_known_provider
 from agentic.bridges.otel._telemetry import OpenSpan, Telemetry, error_type, stated
-from agentic.loop import Executor
+from agentic.loop import Decision, Executor
 from agentic.messages import ToolCall, ToolResult, find_summary
 
 if TYPE_CHECKING:
@@ -120,6 +120,7 @@ class RunTrace:
                     "gen_ai.response.finish_reasons": [word],
                     "gen_ai.response.model": decision.response_model,
                     "gen_ai.response.id": decision.response_id,
+                    **_input_transformations(decision),
                     **(decided_content(decision) if self.telemetry.content else {}),
                 }
                 chat.describe(told)
@@ -208,6 +209,18 @@ class RunTrace:
         telemetry.measure("inference_calls", self._inference_calls, self._agent_attributes)
         telemetry.measure("tool_calls", self._tool_calls, self._agent_attributes)
         agent.end(kind, telemetry.text_of(event.error))
+
+
+def _input_transformations(decision: Decision) -> dict[str, Any]:
+    """Return what the provider did to the input, if anything: the conventions have no name."""
+    changes = decision.input_transformations
+    if not changes:
+        return {}
+    return {
+        "agentic.input.transformations": len(changes),
+        "agentic.input.transformation_kinds": sorted({each.kind for each in changes}),
+        "agentic.input.transformation_reasons": sorted({each.reason for each in changes}),
+    }
 
 
 @attrs.define(eq=False)

@@ -1,6 +1,6 @@
 """A decider that calls a model through Anthropic's Messages API."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from types import MappingProxyType
@@ -11,6 +11,13 @@ import attrs
 from agentic.limits import ModelLimits
 from agentic.loop import Decision, Input
 from agentic.messages import leading_system_count
+from agentic.providers._bound_requests import (
+    BoundRequests,
+    input_transformations,
+    leave_out_blocks,
+    with_beta_header,
+    with_drop,
+)
 from agentic.providers._model import ModelDecider, counted_tokens
 from agentic.providers.anthropic._decoding import NAME, blocks_of
 from agentic.providers.anthropic._encoding import TOOL_NAMES, encode_request
@@ -63,6 +70,11 @@ class Decider(ModelDecider):
     """Calls one model with the official SDK's `messages.create`.
 
     If the server pauses a turn, it is continued, and the usage of its responses is added up.
+
+    If the server refuses reasoning because an earlier part of the conversation has changed, the
+    call is repeated, and the server is asked to drop such reasoning; later calls ask for it, too.
+    Models that check every account are asked from the first call on. Options with a
+    `thinking.block_binding` are sent as they are.
     """
 
     _provider = NAME
@@ -82,6 +94,11 @@ class Decider(ModelDecider):
     makes a long conversation cost a fifth. If you set a `cache_control` yourself, no other is
     added. Turn it off for single requests, whose cache writes are never read."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
+    _bound: BoundRequests = attrs.field(init=False, eq=False, repr=False)
+
+    @_bound.default
+    def _make_bound(self) -> BoundRequests:
+        return BoundRequests(self._ask_to_drop, _leave_out)
 
     async def decide(self, request: Input, /) -> Decision:
         """Request the complete reply; one that may be long is streamed, as the SDK requires.
@@ -100,7 +117,7 @@ class Decider(ModelDecider):
         async with self._errors():
             while _goes_on(responses):
                 sent = _resumed(body, responses)
-                responses.append(self._checked(await self.client.messages.create(**sent)))
+                responses.append(self._checked(await self._create(sent)))
         return self._turn(responses, request)
 
     async def stream(self, request: Input, /) -> AsyncIterator[str | Decision]:
@@ -119,7 +136,7 @@ class Decider(ModelDecider):
             # Not a lambda: `streamed` is another object after a pause.
             async with self._errors(partial(getattr, streamed, "text")):
                 sent = _resumed(body, responses)
-                async with await self.client.messages.create(**sent, stream=True) as events:
+                async with await self._create({**sent, "stream": True}) as events:
                     with _error_events(self.model):
                         async for event in events:
                             if piece := streamed.feed(event):
@@ -136,7 +153,9 @@ class Decider(ModelDecider):
         body = self._body(request)
         counted = {key: value for key, value in body.items() if key in _COUNTED}
         async with self._errors():
-            answer = await self.client.messages.count_tokens(**counted)
+            answer = await self._bound.send(
+                lambda sent: self.client.messages.count_tokens(**sent), counted, self.model
+            )
         return counted_tokens(answer, "input_tokens", NAME)
 
     async def list_models(self) -> list[str]:
@@ -148,6 +167,15 @@ class Decider(ModelDecider):
         client: Any = self.client
         return [model.id async for model in client.models.list()]
 
+    async def _create(self, body: dict[str, Any]) -> Any:
+        create: Any = self.client.messages.create
+        return await self._bound.send(lambda sent: create(**sent), body, self.model)
+
+    def _ask_to_drop(self, body: dict[str, Any]) -> dict[str, Any] | None:
+        asking = with_drop(body)
+        headers = getattr(self.client, "default_headers", {})
+        return None if asking is None else with_beta_header(asking, headers)
+
     def _turn(self, responses: list[Any], request: Input) -> Decision:
         """Decode the responses of one turn as a single one; its id is that of the last."""
         last = responses[-1]
@@ -158,7 +186,13 @@ class Decider(ModelDecider):
         # conversation is: it sent the other parts again.
         used = sum((normalize(usage(response)) for response in responses), Usage())
         size = self._decode(last).request_usage
-        return attrs.evolve(decision, usage=used, last_request=size)
+        changes = (each for part in responses for each in input_transformations(part))
+        return attrs.evolve(
+            decision,
+            usage=used,
+            last_request=size,
+            input_transformations=tuple(dict.fromkeys(changes)),
+        )
 
     def _checked(self, answer: Any) -> Any:
         """Return a response as plain data; raise if it is none."""
@@ -213,6 +247,18 @@ def reply_tokens(limits: ModelLimits, options: Mapping[str, Any] = MappingProxyT
         most = min(most, window // _MOST_OF_WINDOW)
     # `max_tokens` includes thinking, and so does the limit of a model.
     return min(limits.max_output or _DEFAULT_MAX_TOKENS + thinking, most + thinking)
+
+
+def _leave_out(body: dict[str, Any], is_stale: Callable[[Any], bool]) -> dict[str, Any]:
+    return leave_out_blocks(body, _signature_of, is_stale)
+
+
+def _signature_of(block: Any) -> Any:
+    """Return what identifies a block of reasoning; None for another block."""
+    if text_at(block, "type") not in {"thinking", "redacted_thinking"}:
+        return None
+    fields = ("signature", "data", "thinking")
+    return next(filter(None, (text_at(block, field) for field in fields)), "")
 
 
 def _goes_on(responses: list[Any]) -> bool:

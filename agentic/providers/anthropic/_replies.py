@@ -6,6 +6,7 @@ import attrs
 
 from agentic.loop import Decision
 from agentic.messages import Message, ProviderPayload
+from agentic.providers._bound_requests import input_transformations
 from agentic.providers.anthropic._decoding import NAME, blocks_of, read_payload
 from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.kit._iterations import (
@@ -63,6 +64,7 @@ def decode_response(response: Any, /) -> Decision:
         response_model=text_at(data, "model"),
         response_id=text_at(data, "id"),
         last_request=last_request_in(_usage_of(data)) if used and used.summed else None,
+        input_transformations=input_transformations(data),
     )
 
 

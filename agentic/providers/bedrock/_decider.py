@@ -21,6 +21,12 @@ import attrs
 from agentic.limits import ModelLimits
 from agentic.loop import Input
 from agentic.messages import leading_system_count
+from agentic.providers._bound_requests import (
+    BINDING_BETA,
+    BoundRequests,
+    leave_out_blocks,
+    with_drop,
+)
 from agentic.providers._model import ModelDecider, counted_tokens
 from agentic.providers.bedrock._blocks import for_boto3
 from agentic.providers.bedrock._decoding import NAME
@@ -28,7 +34,7 @@ from agentic.providers.bedrock._encoding import TOOL_NAMES, encode_request
 from agentic.providers.bedrock._families import mark_for_cache, part_turns
 from agentic.providers.bedrock._replies import decode_response
 from agentic.providers.bedrock._streaming import StreamedResponse
-from agentic.providers.kit import at, items_at
+from agentic.providers.kit import at, items_at, text_at
 
 # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseTokensRequest.html
 _COUNTED = ("messages", "system", "toolConfig", "additionalModelRequestFields")
@@ -45,7 +51,9 @@ class Decider(ModelDecider):
 
     If a model rejects text next to calls or results in one turn, the call is repeated with such
     turns split, and later calls split them too. Families known to reject such turns are never sent
-    any. Cache marks that a model rejects are left out in the same way.
+    any. Cache marks that a model rejects are left out in the same way. So is reasoning that is
+    refused because an earlier part of the conversation has changed, unless the model accepts to be
+    asked to drop it.
 
     A cancelled boto3 call is not waited for: its thread ends when the call returns. A cancelled
     stream is closed. boto3 does its own retries, as configured by its `Config`.
@@ -69,6 +77,9 @@ class Decider(ModelDecider):
 
     _has_two_kinds: bool = attrs.field(default=True, init=False)
     _takes_marks: bool = attrs.field(default=True, init=False)
+    _bound: BoundRequests = attrs.field(
+        factory=lambda: BoundRequests(_ask_to_drop, _leave_out), init=False, repr=False
+    )
 
     async def _whole(self, request: Input) -> Any:
         response = await self._ask(self.client.converse, request)
@@ -89,12 +100,14 @@ class Decider(ModelDecider):
             RequestFailed: there is no count, as for some models.
         """
         given = self._arguments(request, marked=False)
-        converse = {name: given[name] for name in _COUNTED if name in given}
-        counting = partial(
-            self.client.count_tokens, modelId=self.model, input={"converse": converse}
-        )
+        counted = {name: given[name] for name in _COUNTED if name in given}
+
+        async def count(converse: dict[str, Any]) -> Any:
+            method = self.client.count_tokens
+            return await _call(partial(method, modelId=self.model, input={"converse": converse}))
+
         async with self._errors():
-            answer = await _call(counting)
+            answer = await self._bound.send(count, counted, self.model)
         return counted_tokens(answer, "inputTokens", NAME)
 
     async def _ask(self, method: Callable[..., Any], request: Input) -> Any:
@@ -103,7 +116,11 @@ class Decider(ModelDecider):
             # What this request is sent with: a parallel one may learn of a refusal meanwhile.
             has_two_kinds, has_marks = self._has_two_kinds, self.prompt_cache and self._takes_marks
             try:
-                return await _call(partial(method, **self._arguments(request)))
+                return await self._bound.send(
+                    lambda sent: _call(partial(method, **sent)),
+                    self._arguments(request),
+                    self.model,
+                )
             except Exception as error:
                 if has_two_kinds and _TWO_KINDS_REFUSED in str(error):
                     self._has_two_kinds = False
@@ -130,6 +147,37 @@ class Decider(ModelDecider):
             behind = summaries and summaries + len(items_at(self.options, "system"))
             whole = mark_for_cache(whole, self.model, summaries=behind)
         return {"modelId": self.model, **for_boto3(whole)}
+
+
+def _ask_to_drop(arguments: dict[str, Any]) -> dict[str, Any] | None:
+    """Return a call that asks to drop reasoning; None if the caller chose.
+
+    https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-thinking-block-binding.html
+    (2026-11-27)
+
+    >>> _ask_to_drop({})["additionalModelRequestFields"]["anthropic_beta"]
+    ['thinking-binding-controls-2026-08-01']
+    """
+    asking = with_drop(arguments, ("additionalModelRequestFields",))
+    if asking is None:
+        return None
+    fields = asking["additionalModelRequestFields"]
+    betas = items_at(fields, "anthropic_beta")
+    fields = {**fields, "anthropic_beta": [*betas, BINDING_BETA]}
+    return {**asking, "additionalModelRequestFields": fields}
+
+
+def _leave_out(arguments: dict[str, Any], is_stale: Callable[[Any], bool]) -> dict[str, Any]:
+    return leave_out_blocks(arguments, _signature_of, is_stale)
+
+
+def _signature_of(block: Any) -> Any:
+    """Return what identifies a block of reasoning; None for another block."""
+    content = at(block, "reasoningContent")
+    if content is None:
+        return None
+    text = at(content, "reasoningText")
+    return at(text, "signature") or at(content, "redactedContent") or text_at(text, "text")
 
 
 async def _told(answer: Any) -> AsyncGenerator[Any, None]:

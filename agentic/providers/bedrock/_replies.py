@@ -4,6 +4,7 @@ from typing import Any
 
 from agentic.loop import Decision
 from agentic.messages import Message, ProviderPayload
+from agentic.providers._bound_requests import input_transformations
 from agentic.providers.bedrock._blocks import as_json
 from agentic.providers.bedrock._decoding import NAME, decode_payload
 from agentic.providers.kit import at, items_at, text_at
@@ -50,6 +51,8 @@ def decode_response(response: Any, /) -> Decision:
         provider=NAME,
         # AWS's id of the request: a reply has none of its own, nor the name of a model.
         response_id=text_at(data, "ResponseMetadata", "RequestId"),
+        # Only if the caller asks for it by `additionalModelResponseFieldPaths`.
+        input_transformations=input_transformations(at(data, "additionalModelResponseFields")),
     )
 
 

@@ -1,14 +1,15 @@
 """A decider that calls a model through the Chat Completions API, of OpenAI or another server."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
+from agentic.providers._bound_requests import BoundRequests
 from agentic.providers._model import ModelDecider
-from agentic.providers.kit import items_at, plain
+from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.kit._json import has_object
 from agentic.providers.openai_chat._decoding import NAME
 from agentic.providers.openai_chat._encoding import TOOL_NAMES
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 _OURS = {"tools", "stream", "stream_options"}
 """Options that are not passed on unchanged."""
+_SIGNED = {"reasoning_details", "thinking_blocks"}
+_OWN_FIELDS = "provider_specific_fields"
 
 
 @attrs.frozen
@@ -46,20 +49,29 @@ class Decider(ModelDecider):
         factory=GrowingRequests, kw_only=True, eq=False, repr=False
     )
     """Deciders that serve the same conversations may share one."""
+    _bound: BoundRequests = attrs.field(
+        factory=lambda: BoundRequests(_cannot_ask, leave_out_reasoning),
+        kw_only=True,
+        eq=False,
+        repr=False,
+    )
+    """What the server has refused of the reasoning in these conversations."""
 
     async def _whole(self, request: Input) -> Any:
-        create: Any = self.client.chat.completions.create
-        body = plain(await create(**self._call(request)))
+        body = plain(await self._create(self._call(request)))
         if not items_at(body, "choices"):
             raise failure_in(body, self.model) or self._without("choices", body)
         return body
 
     async def _open(self, request: Input) -> Any:
-        create: Any = self.client.chat.completions.create
         # Without this option, OpenAI reports no usage in a stream.
         usage = self.options.get("stream_options", {"include_usage": True})
         options = {"stream": True, **({} if usage is None else {"stream_options": usage})}
-        return await create(**self._call(request), **options)
+        return await self._create({**self._call(request), **options})
+
+    async def _create(self, body: dict[str, Any]) -> Any:
+        create: Any = self.client.chat.completions.create
+        return await self._bound.send(lambda sent: create(**sent), body, self.model)
 
     async def list_models(self) -> list[str]:
         """Return the names of the models that the server offers.
@@ -113,3 +125,37 @@ class Decider(ModelDecider):
         if not isinstance(asked, int) or decision.usage is None or not decision.tool_calls:
             return False
         return decision.usage.output >= asked and not has_object(decision.tool_calls[-1])
+
+
+def _cannot_ask(_: dict[str, Any]) -> None:
+    """Return None: this API has no setting for reasoning that is bound to another request."""
+
+
+def leave_out_reasoning(body: dict[str, Any], is_stale: Callable[[Any], bool]) -> dict[str, Any]:
+    """Return a request without the signed reasoning whose signature is stale.
+
+    A gateway keeps the reasoning of a model in a list next to the text: OpenRouter in
+    `reasoning_details`, LiteLLM in `thinking_blocks`, which it repeats among its own fields.
+    """
+
+    def leave_out(message: dict[str, Any]) -> dict[str, Any]:
+        kept = dict(message)
+        for field in _SIGNED & message.keys():
+            blocks = items_at(message, field)
+            rest = [each for each in blocks if not is_stale(_signature_of(each))]
+            if not rest:
+                del kept[field]
+            elif len(rest) < len(blocks):
+                kept[field] = rest
+        own = message.get(_OWN_FIELDS)
+        return kept | ({_OWN_FIELDS: leave_out(own)} if isinstance(own, dict) else {})
+
+    replies = (at(message, "role") == "assistant" for message in body["messages"])
+    pairs = zip(body["messages"], replies, strict=True)
+    messages = [leave_out(message) if is_reply else message for message, is_reply in pairs]
+    return {**body, "messages": messages}
+
+
+def _signature_of(block: Any) -> Any:
+    fields = ("signature", "data", "thinking", "text", "summary")
+    return next(filter(None, (text_at(block, field) for field in fields)), "")

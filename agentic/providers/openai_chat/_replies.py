@@ -14,6 +14,7 @@ import attrs
 from agentic.errors import ProviderError
 from agentic.loop import Decision
 from agentic.messages import Message, ProviderPayload
+from agentic.providers._bound_requests import input_transformations
 from agentic.providers._model import reported_error
 from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.kit._iterations import last_request_in, requests_in, used_server_tools
@@ -190,6 +191,9 @@ def decode_response(response: Any, /) -> Decision:
         response_model=text_at(body, "model"),
         response_id=text_at(body, "id"),
         last_request=_last_request(find_usage(body), used) if used and used.summed else None,
+        # LiteLLM hands on Anthropic's next to the message (1.110).
+        input_transformations=input_transformations(body)
+        or input_transformations(at(choice, "message", "provider_specific_fields")),
     )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from agentic.loop import Decision
 from agentic.messages import Message, ProviderPayload
+from agentic.providers._bound_requests import input_transformations
 from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.kit._iterations import is_server_call
 from agentic.providers.kit._json import count_at, has_object
@@ -84,6 +85,7 @@ def decode_response(response: Any, /) -> Decision:
         provider=NAME,
         response_model=text_at(body, "model"),
         response_id=text_at(body, "id"),
+        input_transformations=input_transformations(body),
     )
 
 

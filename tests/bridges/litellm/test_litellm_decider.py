@@ -9,7 +9,7 @@ import pytest
 
 from agentic import loop
 from agentic.bridges.litellm import Decider, PricedDecision
-from agentic.errors import ContextOverflow, IncompleteReply, RequestFailed
+from agentic.errors import BoundReasoning, ContextOverflow, IncompleteReply, RequestFailed
 from agentic.history import MemoryStore
 from agentic.messages import Message
 from agentic.providers import openai_chat
@@ -339,3 +339,69 @@ def test_it_keeps_a_deciders_promises(serve: Serve, answer: Any) -> None:
     check_decider(Streaming if streamed else lambda: Whole(server.connect()))
 
     assert all(openai_chat.validate(request) == [] for request in server.requests)
+
+
+BOUND = {
+    "type": "error",
+    "error": {
+        "type": "invalid_request_error",
+        "message": "messages.1.content.0: Invalid `signature` in `thinking` block. The block is "
+        "bound to a different conversation.",
+    },
+}
+
+
+def _claude(**fields: Any) -> dict[str, Any]:
+    used = {"input_tokens": 9, "output_tokens": 3}
+    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-x"}
+    return {**head, "content": [TEXT], "stop_reason": "end_turn", "usage": used, **fields}
+
+
+def _reasoned() -> loop.Input:
+    reply = {"role": "assistant", "content": "Yes.", "thinking_blocks": [THOUGHT]}
+    wire = [{"role": "user", "content": "a"}, reply, {"role": "user", "content": "b"}]
+    return _input(*openai_chat.decode(wire))
+
+
+def _thoughts(body: dict[str, Any]) -> list[Any]:
+    blocks = [b for m in body["messages"] if isinstance(m["content"], list) for b in m["content"]]
+    return [block for block in blocks if block["type"] == "thinking"]
+
+
+def test_bound_reasoning_is_asked_to_be_dropped(serve: Serve) -> None:
+    """Through LiteLLM's own translation; what was dropped is in the decision."""
+    change = {"type": "thinking_dropped", "path": "messages.1.content.0", "reason": "x"}
+    server = serve((400, BOUND), _claude(input_transformations=[change]))
+    decider = server.connect("anthropic/claude-fable-5-1")
+
+    decisions = [asyncio.run(decider.decide(_reasoned())) for _ in "ab"]
+
+    drop = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+    assert [body.get("thinking") for body in server.requests] == [None, drop, drop]
+    assert all(map(_thoughts, server.requests))
+    assert decisions[1].input_transformations == (
+        loop.InputTransformation(kind="thinking_dropped", place="messages.1.content.0", reason="x"),
+    )
+
+
+def test_bound_reasoning_is_left_out_where_the_setting_is_refused(serve: Serve) -> None:
+    """Two refusals, and then no more."""
+    problem = "thinking.adaptive.block_binding: Extra inputs are not permitted"
+    unknown = {"type": "error", "error": {"type": "invalid_request_error", "message": problem}}
+    server = serve((400, BOUND), (400, unknown), _claude())
+    decider = server.connect("anthropic/claude-fable-5-1")
+
+    for _ in "ab":
+        asyncio.run(decider.decide(_reasoned()))
+
+    assert len(server.requests) == 4
+    assert not any(map(_thoughts, server.requests[2:]))
+    assert not any("thinking" in body for body in server.requests[2:])
+
+
+def test_bound_reasoning_without_a_way_out_names_the_provider(serve: Serve) -> None:
+    """It keeps its class, so that a caller can tell it apart."""
+    server = serve((400, BOUND))
+
+    with pytest.raises(BoundReasoning, match="anthropic refused reasoning"):
+        asyncio.run(server.connect("anthropic/claude-fable-5-1").decide(_reasoned()))

@@ -11,7 +11,7 @@ import pytest
 from agentic import limits
 from agentic.context.budget import Manager, Policy
 from agentic.context.compactors import Digest
-from agentic.errors import ContextOverflow, IncompleteReply, RequestFailed
+from agentic.errors import BoundReasoning, ContextOverflow, IncompleteReply, RequestFailed
 from agentic.history import MemoryStore
 from agentic.loop import Decision, Input, Request, Runner
 from agentic.messages import Media, Message, ToolCall, ToolResult
@@ -496,3 +496,108 @@ def test_another_refusal_is_raised(server: Any, reply: Any) -> None:
         asyncio.run(Decider(server.client, "x.command-r").decide(asked(*tool_round())))
 
     assert len(server.sent) == 2
+
+
+BETA = "thinking-binding-controls-2026-08-01"
+SIGNED = {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "EqQB"}}}
+BOUND = (
+    "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a "
+    "different conversation."
+)
+DROP = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+
+
+def reasoned() -> Any:
+    """Make a request with reasoning in it."""
+    reply = {"role": "assistant", "content": [SIGNED, {"text": "Yes."}]}
+    return asked(
+        *decode(
+            [
+                {"role": "user", "content": [{"text": "Is it?"}]},
+                reply,
+                {"role": "user", "content": [{"text": "Sure?"}]},
+            ]
+        )
+    )
+
+
+def refused(reply: Any, problem: str) -> Any:
+    """Make Bedrock's answer to a request that it does not accept."""
+    return reply({"message": problem}, status=400, error="ValidationException")
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_bound_reasoning_is_asked_to_be_dropped(  # noqa: PLR0917  the fixtures
+    server: Any, reply: Any, converse: Any, frames: Any, stream: Any, streamed: bool
+) -> None:
+    """In the fields for the model, after a refusal; later calls ask at once."""
+    answer = (
+        reply(frames(*stream.text("Do", "ne."))) if streamed else reply(converse({"text": "."}))
+    )
+    server.play(refused(reply, BOUND), answer)
+    options = {"additionalModelRequestFields": {"anthropic_beta": ["own-1"]}}
+    decider = Decider(server.client, "us.anthropic.claude-fable-5-1-v1:0", options=options)
+
+    async def main() -> None:
+        for _ in "ab":
+            if streamed:
+                _ = [piece async for piece in decider.stream(reasoned())]
+            else:
+                await decider.decide(reasoned())
+
+    asyncio.run(main())
+
+    fields = [body["additionalModelRequestFields"] for body in server.bodies]
+    asking = {"anthropic_beta": ["own-1", BETA], "thinking": DROP}
+    assert fields == [{"anthropic_beta": ["own-1"]}, asking, asking]
+    assert all(SIGNED in body["messages"][1]["content"] for body in server.bodies)
+
+
+def test_model_that_checks_everybody_is_asked_at_once(
+    server: Any, reply: Any, converse: Any
+) -> None:
+    """Behind the name of a profile, too."""
+    server.play(reply(converse({"text": "."})))
+    name = "arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude-mythos-5-2-v1:0"
+
+    asyncio.run(Decider(server.client, name).decide(reasoned()))
+
+    fields = {"thinking": DROP, "anthropic_beta": [BETA]}
+    assert server.bodies[0]["additionalModelRequestFields"] == fields
+
+
+@pytest.mark.parametrize(
+    "problem",
+    ["thinking.adaptive.block_binding: Extra inputs are not permitted", "invalid beta flag"],
+)
+def test_bound_reasoning_is_left_out_where_the_setting_is_refused(
+    server: Any, reply: Any, converse: Any, problem: str
+) -> None:
+    """As older deployments refuse it; redacted reasoning is left out as well."""
+    redacted = {"role": "assistant", "content": [{"reasoningContent": {"redactedContent": "AP8="}}]}
+    history = [
+        *reasoned().history[:2],
+        *decode([{"role": "user", "content": [{"text": "Go."}]}, redacted]),
+        *decode([{"role": "user", "content": [{"text": "Go on."}]}]),
+    ]
+    server.play(refused(reply, BOUND), refused(reply, problem), reply(converse({"text": "."})))
+    decider = Decider(server.client, MODEL)
+
+    for _ in "ab":
+        asyncio.run(decider.decide(asked(*history)))
+
+    assert len(server.bodies) == 4
+    assert [b.get("additionalModelRequestFields") for b in server.bodies[2:]] == [None, None]
+    for body in server.bodies[2:]:
+        replies = [m["content"] for m in body["messages"] if m["role"] == "assistant"]
+        assert replies == [[{"text": "Yes."}]]
+
+
+def test_bound_reasoning_that_cannot_be_dropped_is_an_error(server: Any, reply: Any) -> None:
+    """If a request without any is refused in the same words, nothing is left to try."""
+    server.play(refused(reply, BOUND))
+
+    with pytest.raises(BoundReasoning, match="bound to a different conversation") as caught:
+        asyncio.run(Decider(server.client, MODEL).decide(reasoned()))
+
+    assert (caught.value.provider, caught.value.status, len(server.bodies)) == ("bedrock", 400, 3)

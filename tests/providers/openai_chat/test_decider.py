@@ -1,9 +1,11 @@
 """The official SDK against a server on 127.0.0.1."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+import attrs
 import pytest
 
 from agentic import loop
@@ -27,6 +29,14 @@ CALLS = [
     {"id": f"call_{n}", "type": "function", "function": {"name": "read", "arguments": "{}"}}
     for n in (1, 2)
 ]
+BOUND = {
+    "type": "error",
+    "error": {
+        "type": "invalid_request_error",
+        "message": "messages.1.content.0: Invalid `signature` in `thinking` block. The block is "
+        "bound to a different conversation.",
+    },
+}
 OVERFLOW = {
     "error": {
         "message": "This model's maximum context length is 4097 tokens. However, your messages "
@@ -392,3 +402,31 @@ def test_a_whole_prompt_is_no_overflow(serve: Serve, model: str, counted: int) -
     decision = asyncio.run(openai_chat.Decider(server.connect(), model).decide(_asked(40_000)))
 
     assert decision.reply == "Done."
+
+
+def test_bound_reasoning_of_a_gateway_is_left_out(serve: Serve) -> None:
+    """The API has no setting for it; the readable text and unsigned reasoning are kept."""
+    refusal = {
+        "error": {
+            "message": "Provider returned error",
+            "code": 400,
+            "metadata": {"raw": json.dumps(BOUND), "provider_name": "Anthropic"},
+        }
+    }
+    server = serve((400, refusal), _reply())
+    signed = {"type": "reasoning.text", "text": "Hm.", "signature": "EqQB", "index": 0}
+    wire = [
+        {"role": "user", "content": "Is it?"},
+        {"role": "assistant", "content": "Yes.", "reasoning": "Hm.", "reasoning_details": [signed]},
+        {"role": "user", "content": "Sure?"},
+    ]
+    decider = openai_chat.Decider(server.connect(), "anthropic/claude-fable-5.2")
+    request = attrs.evolve(_input(), history=tuple(openai_chat.decode(wire)))
+
+    for _ in "ab":
+        asyncio.run(decider.decide(request))
+
+    assert [body["messages"][-3:] for body in server.requests] == [
+        wire,
+        *[[wire[0], {"role": "assistant", "content": "Yes.", "reasoning": "Hm."}, wire[2]]] * 2,
+    ]
