@@ -8,6 +8,7 @@ import pytest
 from agentic import errors
 from agentic.errors import (
     AgenticError,
+    BoundReasoning,
     CompactionRefused,
     ConfigError,
     ContextOverflow,
@@ -50,6 +51,7 @@ EXAMPLES = [
     SessionNotFound("monday", "sessions.db"),
     MessageNotFound("session.jsonl", "m1"),
     HistoryChanged(),
+    BoundReasoning("an address", 400, "the block is bound to a different conversation."),
 ]
 
 
@@ -128,6 +130,10 @@ def test_one_root_catches_everything(error: AgenticError) -> None:
         (EXAMPLES[13], "session.jsonl keeps no output out-0123456789abcdef: look for the refere"),
         (EXAMPLES[15], "session.jsonl has no message with the id 'm1': look in full()"),
         (EXAMPLES[14], "sessions.db holds no session 'monday': list the sessions to see their"),
+        (
+            EXAMPLES[17],
+            "an address refused reasoning that belongs to another conversation (HTTP 400)",
+        ),
         (EXAMPLES[16], "the summary was not used: another summary or an edit of the history"),
     ],
 )

@@ -189,6 +189,11 @@ def leave_out_blocks(
 
     `signature_of` returns None for a block that is no reasoning. A message of which nothing is left
     is left out, because the API takes none without content.
+
+    >>> said = [{"type": "thinking", "signature": "EqQB"}]
+    >>> body = {"messages": [{"role": "assistant", "content": said}]}
+    >>> leave_out_blocks(body, lambda block: block.get("signature"), lambda signature: True)
+    {'messages': []}
     """
 
     def is_kept(block: Any) -> bool:

@@ -18,8 +18,14 @@ from agentic.durable._records import (
     encode_decision,
     encode_result,
 )
-from agentic.errors import ConfigError, ContextOverflow, IncompleteReply, RequestFailed
-from agentic.loop import Decision, Input
+from agentic.errors import (
+    BoundReasoning,
+    ConfigError,
+    ContextOverflow,
+    IncompleteReply,
+    RequestFailed,
+)
+from agentic.loop import Decision, Input, InputTransformation
 from agentic.messages import Media, Message, ProviderPayload, ToolCall, ToolError, ToolResult
 from agentic.testing import conversations
 from agentic.usage import StopReason, Usage
@@ -58,6 +64,7 @@ def test_decision_reads_the_same() -> None:
         request_model="claude",
         response_model="claude-1",
         response_id="msg_1",
+        input_transformations=[InputTransformation(kind="reasoning_removed", place="rs_1")],
     )
 
     assert decode_decision(json.loads(json.dumps(encode_decision(decision)))) == decision
@@ -80,6 +87,7 @@ def test_result_reads_the_same(messages: list[Message]) -> None:
     [
         ContextOverflow("m", 130, 128),
         RequestFailed("acme", 502, "upstream is gone"),
+        BoundReasoning("acme", 400, "bound to a different conversation"),
         IncompleteReply("Do"),
     ],
 )

@@ -10,7 +10,7 @@ from agentic.context.budget import Manager, Policy
 from agentic.context.compactors import Digest
 from agentic.errors import ContextOverflow, IncompleteReply
 from agentic.history import MemoryStore
-from agentic.loop import Decision, Input, Request, Runner
+from agentic.loop import Decision, Input, InputTransformation, Request, Runner
 from agentic.messages import Message
 from agentic.session import Session
 from agentic.testing import EventRecorder, ScriptedDecider, StreamingScriptedDecider
@@ -83,6 +83,23 @@ def test_end_carries_what_provider_said() -> None:
     (end,) = recorder.of(events.ModelRequestEnd)
     assert end.decision is told
     assert end.seconds >= 0
+
+
+def test_what_was_removed_from_the_input_is_an_event() -> None:
+    """After the end of the request; a decision without it has no such event."""
+    change = InputTransformation(kind="reasoning_removed", place="rs_1", reason="prefix_mismatch")
+    decider = _Named(Decision("Done.", input_transformations=[change]), "Yes.")
+
+    with EventRecorder(*_PAIR, "input_transformed") as recorder:
+        runner = Runner(decider)
+        runner.run_sync("hi")
+        runner.run_sync("hi")
+
+    assert recorder.names == [*_PAIR, "input_transformed", *_PAIR]
+    (event,) = recorder.of(events.InputTransformed)
+    assert (event.transformations, event.attempt) == ((change,), 1)
+    assert change.removed
+    assert not InputTransformation(kind="thinking_mismatch_allowed").removed
 
 
 def test_broken_stream_ends_with_its_error() -> None:

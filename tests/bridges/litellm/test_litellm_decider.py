@@ -341,20 +341,15 @@ def test_it_keeps_a_deciders_promises(serve: Serve, answer: Any) -> None:
     assert all(openai_chat.validate(request) == [] for request in server.requests)
 
 
-BOUND = {
-    "type": "error",
-    "error": {
-        "type": "invalid_request_error",
-        "message": "messages.1.content.0: Invalid `signature` in `thinking` block. The block is "
-        "bound to a different conversation.",
-    },
-}
+def _invalid(problem: str) -> tuple[int, dict[str, Any]]:
+    error = {"type": "invalid_request_error", "message": problem}
+    return 400, {"type": "error", "error": error}
 
 
-def _claude(**fields: Any) -> dict[str, Any]:
-    used = {"input_tokens": 9, "output_tokens": 3}
-    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-x"}
-    return {**head, "content": [TEXT], "stop_reason": "end_turn", "usage": used, **fields}
+BOUND = _invalid(
+    "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a "
+    "different conversation."
+)
 
 
 def _reasoned() -> loop.Input:
@@ -371,7 +366,7 @@ def _thoughts(body: dict[str, Any]) -> list[Any]:
 def test_bound_reasoning_is_asked_to_be_dropped(serve: Serve) -> None:
     """Through LiteLLM's own translation; what was dropped is in the decision."""
     change = {"type": "thinking_dropped", "path": "messages.1.content.0", "reason": "x"}
-    server = serve((400, BOUND), _claude(input_transformations=[change]))
+    server = serve(BOUND, {**_claude(TEXT), "input_transformations": [change]})
     decider = server.connect("anthropic/claude-fable-5-1")
 
     decisions = [asyncio.run(decider.decide(_reasoned())) for _ in "ab"]
@@ -386,9 +381,8 @@ def test_bound_reasoning_is_asked_to_be_dropped(serve: Serve) -> None:
 
 def test_bound_reasoning_is_left_out_where_the_setting_is_refused(serve: Serve) -> None:
     """Two refusals, and then no more."""
-    problem = "thinking.adaptive.block_binding: Extra inputs are not permitted"
-    unknown = {"type": "error", "error": {"type": "invalid_request_error", "message": problem}}
-    server = serve((400, BOUND), (400, unknown), _claude())
+    unknown = _invalid("thinking.adaptive.block_binding: Extra inputs are not permitted")
+    server = serve(BOUND, unknown, _claude(TEXT))
     decider = server.connect("anthropic/claude-fable-5-1")
 
     for _ in "ab":
@@ -401,7 +395,7 @@ def test_bound_reasoning_is_left_out_where_the_setting_is_refused(serve: Serve) 
 
 def test_bound_reasoning_without_a_way_out_names_the_provider(serve: Serve) -> None:
     """It keeps its class, so that a caller can tell it apart."""
-    server = serve((400, BOUND))
+    server = serve(BOUND)
 
     with pytest.raises(BoundReasoning, match="anthropic refused reasoning"):
         asyncio.run(server.connect("anthropic/claude-fable-5-1").decide(_reasoned()))

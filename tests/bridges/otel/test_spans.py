@@ -12,7 +12,7 @@ from agentic.context.budget import Manager, Policy
 from agentic.context.compactors import Digest
 from agentic.errors import ContextOverflow, RequestFailed
 from agentic.history import MemoryStore
-from agentic.loop import Decision, Input, Request, Runner
+from agentic.loop import Decision, Input, InputTransformation, Request, Runner
 from agentic.messages import Message, ToolCall, ToolResult
 from agentic.testing import ScriptedDecider, ScriptedExecutor, StreamingScriptedDecider
 from agentic.tokens import CharCounter
@@ -97,6 +97,23 @@ def test_request_names_models_reply_and_conversation(recorded: Any) -> None:
         "agentic.turn": 1,
         "agentic.attempt": 1,
     }
+
+
+def test_requests_span_says_what_was_removed_from_the_input(recorded: Any) -> None:
+    """How much, and why, in the provider's words."""
+    changes = [
+        InputTransformation(kind="thinking_dropped", place=f"messages.{n}.content.0", reason="x")
+        for n in (1, 3)
+    ]
+    runner = _runner(Decision("Done.", input_transformations=changes))
+
+    recorded.instrument(runner)
+    runner.run_sync("hi")
+
+    (chat,) = recorded.named("chat")
+    assert chat.attributes["agentic.input.transformations"] == 2
+    assert chat.attributes["agentic.input.transformation_kinds"] == ("thinking_dropped",)
+    assert chat.attributes["agentic.input.transformation_reasons"] == ("x",)
 
 
 def test_agents_span_sums_the_run_up(recorded: Any) -> None:

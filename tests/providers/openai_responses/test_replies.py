@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentic.loop import Decision
+from agentic.loop import Decision, InputTransformation
 from agentic.messages import Message
 from agentic.providers.openai_responses import (
     STOP_WORDS,
@@ -172,6 +172,17 @@ def test_reply_using_its_limit_was_cut() -> None:
     whole = response(SAID, max_output_tokens=17, usage=used)
 
     assert [stop_reason(cut), stop_reason(whole)] == [StopReason.MAX_TOKENS, StopReason.STOP]
+
+
+def test_removed_reasoning_is_in_the_decision() -> None:
+    """OpenAI removes it without an error, and names the items."""
+    removed = {"type": "reasoning", "id": "rs_1", "action": "removed", "reason": "prefix_mismatch"}
+
+    decision = decode_response(response(SAID, input_transformations=[removed]))
+
+    assert decision.input_transformations == (
+        InputTransformation(kind="reasoning_removed", place="rs_1", reason="prefix_mismatch"),
+    )
 
 
 def test_unknown_word_is_kept() -> None:
