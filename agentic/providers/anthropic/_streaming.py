@@ -13,7 +13,7 @@ from agentic.providers._model import ModelStream, reported_error
 from agentic.providers.anthropic._decoding import INVALID_JSON, NAME
 from agentic.providers.anthropic._replies import usage
 from agentic.providers.kit import at, items_at, parse_object, plain, text_at
-from agentic.providers.kit._json import GrowingText
+from agentic.providers.kit._pieces import GrowingText, index_in
 
 # By the type of a delta: the fields that are complete in it, the field of which it is a fragment,
 # and the type of the block that it belongs to if that is not a text.
@@ -53,6 +53,11 @@ class _StreamedBlock:
     def is_open(self) -> bool:
         """Return whether a call's input is not complete yet."""
         return self._input is not None
+
+    @property
+    def is_call(self) -> bool:
+        """Return whether it is a call, whoever answers it."""
+        return text_at(self._fields, "type").endswith("tool_use")
 
     def add(self, delta: Any) -> str:
         """Process the next delta; return the text it adds to the reply."""
@@ -109,13 +114,13 @@ class StreamedResponse(ModelStream):
     before: str = attrs.field(default="", kw_only=True)
     """The text of this turn from before a pause; it is a part of `text`."""
     _message: dict[str, Any] = attrs.field(factory=dict, init=False)
-    _blocks: dict[int, _StreamedBlock] = attrs.field(factory=dict, init=False)
+    _blocks: list[_StreamedBlock] = attrs.field(factory=list, init=False)
+    _by_index: dict[int, _StreamedBlock] = attrs.field(factory=dict, init=False)
+    """The latest block with each index: a gateway may give all blocks the same."""
     _ended: bool = attrs.field(default=False, init=False)
 
-    @property
-    def text(self) -> str:
-        """Return the turn's text so far."""
-        return self.before + str(self._said)
+    def __attrs_post_init__(self) -> None:
+        self._said = GrowingText(self.before)
 
     def _process(self, event: Any) -> str:
         data = plain(event)
@@ -128,8 +133,8 @@ class StreamedResponse(ModelStream):
             return self._open(_index(data), at(data, "content_block"))
         if kind == "content_block_delta":
             return self._extend(_index(data), at(data, "delta"))
-        if kind == "content_block_stop" and _index(data) in self._blocks:
-            self._blocks[_index(data)].close()
+        if kind == "content_block_stop" and _index(data) in self._by_index:
+            self._by_index[_index(data)].close()
         elif kind == "message_delta":
             self._update(data)
         elif kind == "message_stop":
@@ -137,33 +142,38 @@ class StreamedResponse(ModelStream):
         return ""
 
     def _built(self) -> dict[str, Any] | None:
-        blocks = [self._blocks[index] for index in sorted(self._blocks)]
         stopped = at(self._message, "stop_reason") is not None
         # Some gateways omit the last event: a stop reason without an open block is the end, too.
-        if not self._ended and (not stopped or any(block.is_open for block in blocks)):
+        if not self._ended and (not stopped or any(block.is_open for block in self._blocks)):
             return None
-        for block in blocks:
+        for block in self._blocks:
             block.close()
-        return {**self._message, "content": [block.whole() for block in blocks]}
+        return {**self._message, "content": [block.whole() for block in self._blocks]}
 
     def _start(self, message: Any) -> str:
         # A second start is a gateway's retry, which replaces the first.
         self._message = dict(message) if isinstance(message, dict) else {}
-        self._blocks, self._said = {}, GrowingText()
+        self._blocks, self._by_index, self._said = [], {}, GrowingText(self.before)
         begun = enumerate(items_at(message, "content"))
         return "".join([self._open(index, block) for index, block in begun])
 
     def _open(self, index: int, block: Any) -> str:
         begun = dict(block) if isinstance(block, dict) else {"type": "text"}
-        self._blocks[index] = _StreamedBlock(begun)
+        self._blocks.append(_StreamedBlock(begun))
+        self._by_index[index] = self._blocks[-1]
         return text_at(block, "text") if at(block, "type") == "text" else ""
 
     def _extend(self, index: int, delta: Any) -> str:
-        # The start event is missing: the type of the delta says what it belongs to.
-        if index not in self._blocks:
+        block = self._by_index.get(index)
+        if block is None:
             kind = _KINDS.get(text_at(delta, "type"), "text")
-            self._blocks[index] = _StreamedBlock({"type": kind})
-        return self._blocks[index].add(delta)
+            # Arguments without a call belong to the latest one. Of other blocks the start event is
+            # missing: the type of the delta says what it belongs to.
+            if kind == "tool_use" and self._blocks and self._blocks[-1].is_call:
+                return self._blocks[-1].add(delta)
+            self._open(index, {"type": kind})
+            block = self._blocks[-1]
+        return block.add(delta)
 
     def _update(self, event: dict[str, Any]) -> None:
         """Process late fields."""
@@ -206,8 +216,7 @@ def _dict(value: Any) -> dict[str, Any]:
 
 
 def _index(event: Any) -> int:
-    index = at(event, "index")
-    return index if isinstance(index, int) else 0
+    return index_in(at(event, "index")) or 0
 
 
 def stream_error(event: Any, model: str) -> ProviderError:

@@ -13,8 +13,9 @@ from agentic.providers._model import ModelStream, reported_error
 from agentic.providers.bedrock._blocks import as_json
 from agentic.providers.bedrock._decoding import NAME
 from agentic.providers.kit import at, items_at, parse_object, text_at
-from agentic.providers.kit._json import GrowingText, is_deep
+from agentic.providers.kit._json import is_deep
 from agentic.providers.kit._media import from_base64, to_base64
+from agentic.providers.kit._pieces import GrowingText, index_in
 
 # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html (2026-11):
 # an error in a stream arrives after the response's status; these are the equivalent statuses.
@@ -75,8 +76,13 @@ class StreamedResponse(ModelStream):
         return ""
 
     def _block(self, body: dict[str, Any]) -> "_Block":
-        index = body.get("contentBlockIndex")
-        return self._blocks.setdefault(index if isinstance(index, int) else 0, _Block())
+        index = index_in(body.get("contentBlockIndex")) or 0
+        if index not in self._blocks and isinstance(at(body, "delta", "toolUse"), dict):
+            # Arguments under an index that no call began with continue the latest call.
+            latest = next(reversed(self._blocks.values()), None)
+            if latest is not None and latest.is_call:
+                return latest
+        return self._blocks.setdefault(index, _Block())
 
     def _failure(self, kind: str, body: Any) -> ProviderError:
         said = text_at(body, "message") or text_at(body, "originalMessage") or str(body)
@@ -110,6 +116,10 @@ class _Block:
     _citations: list[Any] = attrs.field(factory=list)
     _image: dict[str, Any] = attrs.field(factory=dict)
     _image_bytes: list[str] = attrs.field(factory=list)
+
+    @property
+    def is_call(self) -> bool:
+        return self._input is not None or isinstance(self._start.get("toolUse"), dict)
 
     def start(self, start: Any) -> None:
         if isinstance(start, dict):

@@ -29,7 +29,8 @@ from agentic.providers.cohere._messages import (
     encode_request,
 )
 from agentic.providers.kit import at, plain, text_at
-from agentic.providers.kit._json import GrowingText
+from agentic.providers.kit._pieces import GrowingText, add_fields, join_pieces
+from agentic.providers.kit._streamed_calls import StreamedCalls
 from agentic.usage import StopReason, StopWords, Usage, normalize
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class StreamedResponse(ModelStream):
     _id: str = attrs.field(default="", init=False)
     _plan: GrowingText = attrs.field(factory=GrowingText, init=False)
     _content: dict[Any, _Pieces] = attrs.field(factory=dict, init=False)
-    _calls: dict[Any, _Pieces] = attrs.field(factory=dict, init=False)
+    _calls: StreamedCalls = attrs.field(factory=StreamedCalls, init=False)
     _citations: list[Any] = attrs.field(factory=list, init=False)
     _end: Any = attrs.field(default=None, init=False)
 
@@ -157,7 +158,8 @@ class StreamedResponse(ModelStream):
             return self._content_piece(_key(data), at(message, "content"))
         # The start of a call already has its name, and may have the first of its arguments.
         elif kind in {"tool-call-start", "tool-call-delta"}:
-            self._call_piece(_key(data), at(message, "tool_calls"))
+            if isinstance(call := at(message, "tool_calls"), dict):
+                self._calls.add({**call, "index": at(data, "index")})
         elif kind == "citation-start" and at(message, "citations"):
             self._citations.append(at(message, "citations"))
         return ""
@@ -167,7 +169,7 @@ class StreamedResponse(ModelStream):
             return None
         fields = {
             "tool_plan": str(self._plan),
-            "tool_calls": [_whole_call(call) for call in self._calls.values()],
+            "tool_calls": [_whole_call(call) for call in self._calls.whole()],
             "content": [part for part in map(_whole_part, self._content.values()) if part],
             "citations": self._citations,
         }
@@ -180,7 +182,7 @@ class StreamedResponse(ModelStream):
         part = self._content.setdefault(key, _Pieces({}))
         if isinstance(content, dict):
             rest = {name: value for name, value in content.items() if name not in _PIECES}
-            part.fields.update(rest)
+            add_fields(part.fields, rest)
         part.texts["thinking"].add(text_at(content, "thinking"))
         text = text_at(content, "text")
         # As `decode_message` joins them, so that what is streamed is what the reply says.
@@ -188,16 +190,6 @@ class StreamedResponse(ModelStream):
         part.texts["text"].add(text)
         is_first = text and self._plan and not has_text
         return PLAN_END + text if is_first else text
-
-    def _call_piece(self, key: Any, call: Any) -> None:
-        pieces = self._calls.setdefault(key, _Pieces({}))
-        if isinstance(call, dict):
-            rest = {name: value for name, value in call.items() if name != "function"}
-            pieces.fields.update(rest)
-        if name := text_at(call, "function", "name"):
-            # Set, not added: only the arguments come in pieces.
-            pieces.texts["name"] = GrowingText(name)
-        pieces.texts["arguments"].add(text_at(call, "function", "arguments"))
 
 
 @attrs.frozen
@@ -263,9 +255,9 @@ def _whole_part(part: _Pieces) -> dict[str, Any]:
     if not texts:
         return {}
     # Without its start event, a part has the type of its text.
-    return {"type": next(iter(texts)), **part.fields, **texts}
+    return {"type": next(iter(texts)), **join_pieces(part.fields), **texts}
 
 
-def _whole_call(call: _Pieces) -> dict[str, Any]:
-    function = {key: str(call.texts[key]) for key in ("name", "arguments")}
-    return {"id": "", "type": "function", **call.fields, "function": function}
+def _whole_call(call: dict[str, Any]) -> dict[str, Any]:
+    function = {"name": "", "arguments": "", **(at(call, "function") or {})}
+    return {**call, "id": text_at(call, "id"), "type": "function", "function": function}

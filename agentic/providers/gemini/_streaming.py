@@ -29,7 +29,7 @@ from agentic.providers.gemini._fields import (
     response_of,
     text_of,
 )
-from agentic.providers.kit._json import GrowingText, join_pieces
+from agentic.providers.kit._pieces import GrowingText, join_pieces
 
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d{1,9})\]|\[(?:'([^']*)'|"([^"]*)")\]""")
 # The maximum nesting of protocol buffers in JSON (`google.protobuf.json_format.Parse`, 2026-11).

@@ -14,7 +14,7 @@ from agentic.errors import ProviderError
 from agentic.loop import Decision
 from agentic.providers._model import ModelStream, reported_error
 from agentic.providers.kit import at, items_at, plain, text_at
-from agentic.providers.kit._json import GrowingText, join_pieces
+from agentic.providers.kit._pieces import add_fields, join_pieces
 from agentic.providers.ollama._messages import NAME, decode_reply
 from agentic.usage import StopReason, StopWords, Usage
 
@@ -33,8 +33,6 @@ STOP_WORDS = StopWords(
 """A server that ends a reply because its own connection was lost sends no word at all."""
 
 _COUNTS = ("prompt_eval_count", "prompt_eval_cached_count", "eval_count")
-_PIECES = ("content", "thinking")
-"""The texts of a message that a stream sends in pieces."""
 
 
 def decode_response(response: Any, /) -> Decision:
@@ -112,11 +110,7 @@ class StreamedResponse(ModelStream):
     in pieces, a call comes whole (https://ollama.com/blog/streaming-tool, 2026-11).
     """
 
-    _texts: dict[str, GrowingText] = attrs.field(factory=dict, init=False)
-    """The texts of the message, by field."""
     _message: dict[str, Any] = attrs.field(factory=dict, init=False)
-    _lists: dict[str, list[Any]] = attrs.field(factory=dict, init=False)
-    """What comes item by item: calls and images of the message."""
     _logprobs: list[Any] = attrs.field(factory=list, init=False)
     _last: dict[str, Any] | None = attrs.field(default=None, init=False)
 
@@ -129,27 +123,19 @@ class StreamedResponse(ModelStream):
         if not isinstance(data, dict):
             return ""
         message = data.get("message")
-        for name, value in message.items() if isinstance(message, dict) else ():
-            self._take(name, value)
+        if isinstance(message, dict):
+            # An empty piece counts too: the field was there, and goes back with the message.
+            add_fields(self._message, {k: v for k, v in message.items() if v is not None})
         self._logprobs += items_at(data, "logprobs")
         # The pieces before it say `false`, and only the last one has the counts and the word.
         if data.get("done") is True:
             self._last = data
         return text_at(message, "content")
 
-    def _take(self, name: str, value: Any) -> None:
-        if name in _PIECES:
-            # An empty piece counts too: the field was there, and goes back with the message.
-            self._texts.setdefault(name, GrowingText()).add(value if isinstance(value, str) else "")
-        elif isinstance(value, list):
-            self._lists.setdefault(name, []).extend(value)
-        else:
-            self._message[name] = value
-
     def _built(self) -> dict[str, Any] | None:
         if self._last is None:
             return None
-        message = {**self._message, **join_pieces(self._texts), **self._lists}
+        message = join_pieces(self._message)
         more = {"logprobs": self._logprobs} if self._logprobs else {}
         return {**self._last, "message": message, **more}
 

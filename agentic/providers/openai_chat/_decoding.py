@@ -29,9 +29,14 @@ from agentic.providers.kit._messages import (
 )
 
 NAME = "openai_chat"
-# The text repeats what the signed blocks say.
-_BOUND = {"thinking_blocks", "reasoning_details", "reasoning", "reasoning_content"}
-_THINKING = {"reasoning_content", "reasoning", "reasoning_details"}
+MESSAGES = "messages"
+"""The key of several messages in one, which are a reply of Mistral's: see `_decoded_messages`."""
+# The text repeats what the signed blocks say. GitHub Copilot signs its text in `reasoning_opaque`.
+_BOUND = {
+    *("thinking_blocks", "reasoning_details", "reasoning", "reasoning_content"),
+    *("reasoning_text", "reasoning_opaque"),
+}
+_THINKING = {"reasoning_content", "reasoning", "reasoning_text", "reasoning_details"}
 _UNKNOWN = "application/octet-stream"
 _KINDS = {"image_url": "image/*", "video_url": "video/*", "document_url": "application/pdf"}
 """The media type to assume for a URL whose file extension does not tell it, by part type."""
@@ -67,6 +72,8 @@ def decode_message(wire: Any) -> Message:
     role, content = text_at(wire, "role"), at(wire, "content")
     native = decoded_native(NAME, wire, holds_reasoning=_holds_bound_reasoning(wire))
     if role == "assistant":
+        if messages := messages_of(wire):
+            return _decoded_messages(messages, native)
         return _assistant(wire, content, native)
     text = _text_of(content)
     media = _media_of(content) if isinstance(content, list) else ()
@@ -103,7 +110,8 @@ def _assistant(wire: Mapping[str, Any], content: Any, native: ProviderPayload) -
 
 def _holds_bound_reasoning(wire: Any) -> bool:
     details = any(map(_is_bound, items_at(wire, "reasoning_details")))
-    return details or bool(items_at(wire, "thinking_blocks"))
+    signed = items_at(wire, "thinking_blocks") or text_at(wire, "reasoning_opaque")
+    return details or bool(signed)
 
 
 def _is_bound(detail: Any) -> bool:
@@ -124,17 +132,53 @@ def without_bound_reasoning(wire: Any) -> Any:
     return {**kept, "reasoning_details": details} if details else kept
 
 
+def messages_of(wire: Any) -> list[dict[str, Any]]:
+    """Return the messages of a reply that consists of several; of any other none."""
+    # Made by `decode_response`: a message with other fields besides is one that a server sent.
+    if not isinstance(wire, dict) or MESSAGES not in wire or wire.keys() != {"role", MESSAGES}:
+        return []
+    return [each for each in items_at(wire, MESSAGES) if isinstance(each, dict)]
+
+
+def _decoded_messages(messages: list[dict[str, Any]], native: ProviderPayload) -> Message:
+    """Read a reply of several messages as one: what the model wrote, and the calls left to answer.
+
+    Mistral sends them where it has called tools of its own: the calls, what the tools returned, and
+    what the model wrote then (`ChatCompletionChoice.messages` in mistralai 3.7; 2026-11). They go
+    back to it as they came.
+
+    >>> messages = [{"role": "tool", "content": "12 C"}, {"role": "assistant", "content": "Cold."}]
+    >>> decode_message({"role": "assistant", "messages": messages}).content
+    'Cold.'
+    """
+    results = [each for each in messages if text_at(each, "role") == "tool"]
+    replies = [decode_message(each) for each in messages if each not in results]
+    answered = {text_at(each, "tool_call_id") for each in results}
+    return decoded_message(
+        "assistant",
+        "".join(reply.content for reply in replies),
+        native,
+        reasoning="".join(reply.reasoning for reply in replies),
+        tool_calls=[
+            call for reply in replies for call in reply.tool_calls if call.id not in answered
+        ],
+        media=[each for reply in replies for each in reply.media],
+    )
+
+
 def _reasoning(wire: Mapping[str, Any]) -> str:
     """Return the visible thinking, from whichever field the server puts it in.
 
     `reasoning_content`: https://api-docs.deepseek.com/guides/thinking_mode, Qwen, z.ai, Moonshot;
     `reasoning`: Groq, Cerebras, vLLM, Ollama; with `reasoning_details`:
-    https://openrouter.ai/docs/use-cases/reasoning-tokens. Some servers send the same text under two
-    names.
+    https://openrouter.ai/docs/use-cases/reasoning-tokens; `reasoning_text`: GitHub Copilot
+    (https://github.com/BerriAI/litellm/issues/35021, 2026-07). Some servers send the same text
+    under two names.
     """
     if _THINKING.isdisjoint(wire):
         return ""
-    stated = text_at(wire, "reasoning_content") or text_at(wire, "reasoning")
+    names = ("reasoning_content", "reasoning", "reasoning_text")
+    stated = next(filter(None, (text_at(wire, name) for name in names)), "")
     details = items_at(wire, "reasoning_details")
     return stated or "".join(text_at(one, "text") or text_at(one, "summary") for one in details)
 

@@ -32,10 +32,12 @@ from agentic.providers.kit._json import (
 from agentic.providers.kit._media import results_with_content, text_with_notes
 from agentic.providers.kit._messages import function_tools, is_untouched
 from agentic.providers.openai_chat._decoding import (
+    MESSAGES,
     NAME,
     custom_of,
     decode_message,
     legacy_of,
+    messages_of,
     part_of,
     without_bound_reasoning,
 )
@@ -46,7 +48,13 @@ MAX_ID_CHARS = 40
 TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,64}"), 64)
 """https://platform.openai.com/docs/api-reference/chat/create (2026-11)."""
 _FROM_TOOLS = "The tools also gave:"
-_REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks")
+_REASONING = (
+    *("reasoning_content", "reasoning", "reasoning_text", "reasoning_opaque"),
+    *("reasoning_details", "thinking_blocks"),
+)
+
+_VISIBLE = ("reasoning_content", "reasoning_text")
+"""Where servers have the text of the reasoning that do not have it in `reasoning`."""
 
 
 def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
@@ -99,6 +107,8 @@ def with_objects_on_the_wire(wire: Mapping[str, Any]) -> dict[str, Any]:
 def _with_functions(wire: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
     """Return the wire message with `change` applied to the `function` of each of its calls."""
     changed: dict[str, Any] = dict(wire)
+    if messages := messages_of(wire):
+        changed[MESSAGES] = [_with_functions(each, change) for each in messages]
     if legacy := legacy_of(wire):
         changed["function_call"] = change(legacy)
     if calls := items_at(wire, "tool_calls"):
@@ -162,9 +172,9 @@ class _MessageWriter:
             return False
         else:
             if role == "assistant":
-                # Audio is sent back by its id alone, and a legacy call decides how its answer is
-                # written. Blank arguments are filled in.
-                if "audio" in payload or "function_call" in payload:
+                # Audio is sent back by its id alone, a legacy call decides how its answer is
+                # written, and a reply may be several messages. Blank arguments are filled in.
+                if "audio" in payload or "function_call" in payload or MESSAGES in payload:
                     return False
                 for call in message.tool_calls:
                     if not call.arguments.strip():
@@ -219,7 +229,7 @@ class _MessageWriter:
             self.legacy = text_at(legacy_of(payload), "name")
             if _has_blank_call(message):
                 payload = _with_functions(payload, with_arguments)
-            self.wire.append(_with_audio_by_id(payload))
+            self.wire += messages_of(payload) or [_with_audio_by_id(payload)]
             return
         self.asked, self.legacy = {}, ""
         # All servers accept ""; Ollama and LM Studio, among others, reject null:
@@ -283,7 +293,7 @@ def _own_reasoning(message: Message) -> dict[str, Any]:
     kept = {key: payload[key] for key in _REASONING if payload.get(key) is not None}
     if not kept or decode_message(payload).reasoning == message.reasoning:
         return kept
-    field = "reasoning_content" if "reasoning_content" in kept else "reasoning"
+    field = next((name for name in kept if name in _VISIBLE), "reasoning")
     return {field: message.reasoning} if message.reasoning else {}
 
 

@@ -19,7 +19,7 @@ from agentic.providers._model import reported_error
 from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.kit._iterations import last_request_in, requests_in, used_server_tools
 from agentic.providers.kit._json import count_at, has_object
-from agentic.providers.openai_chat._decoding import NAME, decode_message
+from agentic.providers.openai_chat._decoding import MESSAGES, NAME, decode_message
 from agentic.providers.openai_chat._encoding import with_objects_on_the_wire
 from agentic.usage import StopReason, StopWords, Usage
 
@@ -259,18 +259,33 @@ def _spelled(word: str) -> str | None:
 
 def _message(choice: Any) -> Message:
     """Return a choice's message, with the payload to send back."""
-    wire = at(choice, "message")
+    wire = at(choice, "message") or _joint(choice)
     if not isinstance(wire, dict) or not wire:
         return Message("assistant", text_at(choice, "text"))  # from the older /completions endpoint
-    # vLLM sends an empty list of calls in replies, but it is rejected in a request:
-    # https://github.com/openai/openai-python/issues/2061
-    sent = {key: value for key, value in wire.items() if key != "tool_calls" or value != []}
-    sent["role"] = "assistant"
+    sent = {**_sendable(wire), "role": "assistant"}
     message = decode_message(sent)
     if all(map(has_object, message.tool_calls)):
         return message
     # Arguments that servers reject are fixed in the payload; the call keeps the model's own.
     return message.replace(native=ProviderPayload(NAME, with_objects_on_the_wire(sent)))
+
+
+def _sendable(wire: dict[str, Any]) -> dict[str, Any]:
+    # vLLM sends an empty list of calls in replies, but it is rejected in a request:
+    # https://github.com/openai/openai-python/issues/2061
+    return {key: value for key, value in wire.items() if key != "tool_calls" or value != []}
+
+
+def _joint(choice: Any) -> dict[str, Any] | None:
+    """Return the messages of a choice that has several in place of one, as one."""
+    messages = [_sendable(each) for each in items_at(choice, MESSAGES) if isinstance(each, dict)]
+    for message in messages:
+        # Which message a delta was for, which a request has no place for.
+        message.pop("index", None)
+        message["role"] = text_at(message, "role") or "assistant"
+    if len(messages) == 1 and messages[0]["role"] != "tool":
+        return messages[0]
+    return {"role": "assistant", MESSAGES: messages} if messages else None
 
 
 def _reason(body: Any, choice: Any, message: Message) -> StopReason:

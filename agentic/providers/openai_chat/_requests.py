@@ -18,7 +18,7 @@ from agentic.messages import (
 )
 from agentic.providers.kit import items_at, replace_surrogates, text_at
 from agentic.providers.kit._messages import ensure_user_message, join_runs, merge_replies
-from agentic.providers.openai_chat._decoding import NAME, decode_message, legacy_of
+from agentic.providers.openai_chat._decoding import MESSAGES, NAME, decode_message, legacy_of
 from agentic.providers.openai_chat._encoding import (
     encode,
     encode_tools,
@@ -29,7 +29,7 @@ from agentic.providers.openai_chat._encoding import (
 from agentic.tokens import TokenCache, approx_token_counter
 from agentic.tools import ToolDefinition
 
-_TEXTS = {"content", "reasoning_content", "reasoning", "refusal"}
+_TEXTS = {"content", "reasoning_content", "reasoning", "reasoning_text", "refusal"}
 _GO_ON = "Go on."
 
 
@@ -141,7 +141,10 @@ def _join(replies: Sequence[Message]) -> list[Message]:
     payloads = [sendable_payload(reply) for reply in replies]
     ids = [call.id for reply in replies for call in reply.tool_calls]
     # A call in the form of 2023 has no place in a list of calls.
-    listed = all(isinstance(each, dict) and legacy_of(each) is None for each in payloads)
+    listed = all(
+        isinstance(each, dict) and legacy_of(each) is None and MESSAGES not in each
+        for each in payloads
+    )
     if listed and len(set(ids)) == len(ids):
         return [decode_message(_join_payloads(payloads))]
     return [merge_replies(replies)]

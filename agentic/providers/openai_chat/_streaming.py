@@ -3,55 +3,37 @@
 Texts, calls, content chunks and reasoning details arrive in pieces, which are joined at the end.
 """
 
-import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
 
 from agentic.providers._model import ModelStream
 from agentic.providers.kit import at, items_at, plain, text_at
-from agentic.providers.kit._json import GrowingText, join_pieces
+from agentic.providers.kit._pieces import GrowingText, add_fields, index_in, join_pieces
+from agentic.providers.kit._streamed_calls import StreamedCalls
+from agentic.providers.openai_chat._decoding import MESSAGES
 from agentic.providers.openai_chat._replies import NO_WORD, failure_in, find_usage
 
 _THINKING = "thinking_blocks"
-_OWN = {"index", "id", "function", "custom"}
-_TEXTS = ("content", "refusal", "reasoning", "reasoning_content")
 _PADDING = {"obfuscation", "p"}
 """Fields that OpenAI and Mistral add to hide the length of an event."""
-_TAKEN = {"content", "tool_calls", "audio", "function_call", "reasoning_details"}
+_TAKEN = {"content", "tool_calls", "audio", "function_call", "reasoning_details", "index"}
 
 
-def _merge(fields: dict[str, Any], given: Mapping[str, Any], texts: Collection[str]) -> None:
-    """Update fields: append to lists and to the fields named in `texts`; replace other values.
-
-    >>> fields = {"role": "assistant"}
-    >>> _merge(fields, {"content": "a"}, {"content"}), _merge(fields, {"content": "b"}, {"content"})
-    (None, None)
-    >>> join_pieces(fields)
-    {'role': 'assistant', 'content': 'ab'}
-    """
-    for key, value in given.items():
+def _add_delta(fields: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    """Add the fields of a delta, with Claude's thinking blocks wherever LiteLLM has them."""
+    for key, value in delta.items():
         present = fields.get(key)
-        # A null means that this piece adds nothing to what has arrived.
-        if value is None:
-            fields.setdefault(key, None)
-        elif key in texts and isinstance(value, str):
-            if not isinstance(present, GrowingText):
-                fields[key] = present = GrowingText()
-            present.add(value)
-        elif key == _THINKING and isinstance(value, list):
+        if key == _THINKING and isinstance(value, list):
             fields[key] = present = present if isinstance(present, list) else []
             for block in value:
                 _add_thinking(present, block)
-        elif isinstance(value, list):
-            fields[key] = present = present if isinstance(present, list) else []
-            present.extend(value)
-        elif isinstance(value, dict):
+        elif key == "provider_specific_fields" and isinstance(value, dict):
             fields[key] = present = present if isinstance(present, dict) else {}
-            _merge(present, value, ())
+            _add_delta(present, value)
         else:
-            fields[key] = value
+            add_fields(fields, {key: value})
 
 
 def _add_thinking(blocks: list[Any], block: Any) -> None:
@@ -96,25 +78,27 @@ class _Chunks(list[dict[str, Any]]):
             chunk = {"type": "text", "text": chunk}
         if not isinstance(chunk, dict):
             return ""
-        last: dict[str, Any] = (
-            self[-1] if self and self[-1].get("type") == chunk.get("type") else {}
-        )
-        thought, text = chunk.get("thinking"), text_at(chunk, "text")
-        if isinstance(thought, list):
-            inner = last.get("thinking")
-            if not isinstance(inner, _Chunks):
-                inner = _Chunks()
-                self.append({**chunk, "thinking": inner})
+        if isinstance(thought := chunk.get("thinking"), list):
+            inner = self._joined(chunk, "thinking", _Chunks)
             for each in thought:
                 inner.add(each)
             return ""
         if chunk.get("type") != "text":
             self.append(dict(chunk))
             return ""
-        if not isinstance(last.get("text"), GrowingText):
-            self.append({**chunk, "text": GrowingText()})
-        self[-1]["text"].add(text)
-        return text
+        piece: str = self._joined(chunk, "text", GrowingText).add(text_at(chunk, "text"))
+        return piece
+
+    def _joined(self, chunk: dict[str, Any], field: str, kind: type[Any]) -> Any:
+        """Return what the field of a chunk is added to; note the other fields, which may be late.
+
+        A signature ends a chunk, as it ends a block of Anthropic's.
+        """
+        last = self[-1] if self and self[-1].get("type") == chunk.get("type") else {}
+        if not isinstance(last.get(field), kind) or (chunk.get(field) and last.get("signature")):
+            self.append(last := {**chunk, field: kind()})
+        last.update({k: v for k, v in chunk.items() if k != field and v is not None})
+        return last[field]
 
 
 def _add_detail(details: list[Any], detail: Any) -> None:
@@ -129,100 +113,7 @@ def _add_detail(details: list[Any], detail: Any) -> None:
     kind = (detail.get("type"), detail.get("index"))
     if not isinstance(last, dict) or (last.get("type"), last.get("index")) != kind:
         details.append(last := {})
-    _merge(last, detail, ("text", "summary"))
-
-
-@attrs.define
-class _Calls:
-    """The calls of a streamed message.
-
-    OpenAI sends id and name once and an `index` in every piece. llama-cpp-python repeats id and
-    name in every piece. Other servers omit the index, or send index 0 for all calls, with different
-    ids.
-    """
-
-    _calls: list[dict[str, Any]] = attrs.field(factory=list)
-    _by_index: dict[int | str, dict[str, Any]] = attrs.field(factory=dict)
-    _by_id: dict[str, dict[str, Any]] = attrs.field(factory=dict)
-    """`_by_index` and `_by_id` hold the latest call with each index and with each id."""
-
-    def add(self, piece: Any) -> None:
-        """Add a piece of a call."""
-        if not isinstance(piece, dict):
-            return
-        call = self._continued(piece)
-        if call is None:
-            call = {}
-            self._calls.append(call)
-            if piece.get("index") is not None:
-                self._by_index[_key(piece["index"])] = call
-        rest = {key: value for key, value in piece.items() if key not in _OWN}
-        _merge(call, rest, ())
-        if not call.get("id"):
-            call["id"] = piece.get("id")
-            self._by_id[text_at(call, "id")] = call
-        for key in ("function", "custom"):
-            if isinstance(piece.get(key), dict):
-                _add_function(call.setdefault(key, {}), piece[key])
-
-    def whole(self) -> list[dict[str, Any]]:
-        """Return the calls as in a non-streamed reply."""
-        return [join_pieces({"id": None, **call}) for call in self._calls]
-
-    def _continued(self, piece: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the call that a piece continues; None if it begins a new one."""
-        index, call_id = piece.get("index"), text_at(piece, "id")
-        name = text_at(piece, "function", "name") or text_at(piece, "custom", "name")
-        if index is not None:
-            found = self._by_index.get(_key(index))
-        elif call_id:
-            found = self._by_id.get(call_id)
-        else:
-            # Neither an index nor an id: a piece without a name can only continue the latest call.
-            found = self._calls[-1] if self._calls and not name else None
-        return None if found is None or _another(found, call_id, name, piece) else found
-
-
-def _key(index: Any) -> int | str:
-    # Whatever a server sends as the index has to be hashable.
-    return index if isinstance(index, int | str) else repr(index)
-
-
-def _another(call: dict[str, Any], call_id: str, name: str, piece: Mapping[str, Any]) -> bool:
-    """Return whether a piece with a known index or id begins a new call."""
-    if not name:
-        return False
-    if call_id:
-        return bool(call.get("id")) and call["id"] != call_id
-    begun = at(call, "function", "arguments")
-    known = text_at(call, "function", "name") or text_at(call, "custom", "name")
-    if known and name != known:
-        # If the call has an id but no arguments yet, its name may still be incomplete.
-        return bool(begun) or not call.get("id")
-    # The same name without an id is a new call once the arguments so far are complete.
-    arguments = text_at(piece, "function", "arguments")
-    return bool(arguments.strip()) and _is_json(begun)
-
-
-def _is_json(begun: Any) -> bool:
-    """Return whether the arguments so far are complete; parse them only if they end with `}`."""
-    if not (isinstance(begun, GrowingText) and begun and begun.pieces[-1].rstrip().endswith("}")):
-        return False
-    try:
-        json.loads(join_pieces(begun))
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def _add_function(function: dict[str, Any], piece: Mapping[str, Any]) -> None:
-    name = text_at(piece, "name")
-    rest = {key: value for key, value in piece.items() if key != "name"}
-    function.setdefault("name", "")
-    # llama-cpp-python repeats the whole name in every piece; others send it in parts.
-    if name != function["name"]:
-        function["name"] += name
-    _merge(function, rest, ("arguments", "input"))
+    add_fields(last, detail)
 
 
 @attrs.define(eq=False)
@@ -295,70 +186,95 @@ class StreamedResponse(ModelStream):
 
 @attrs.define
 class _Choice:
-    """One choice, with the part of its message received so far."""
+    """One choice, with the part of its messages received so far."""
 
     fields: dict[str, Any] = attrs.field(factory=dict)
-    message: dict[str, Any] = attrs.field(factory=dict)
-    calls: _Calls = attrs.field(factory=_Calls)
+    messages: "dict[int, _Message]" = attrs.field(factory=dict)
+    """One, but Mistral may send several, with what its own tools returned. The deltas say by their
+    `index` which one they are for (`DeltaMessage` in mistralai 3.7; 2026-11)."""
+    latest: int = 0
 
     def take(self, choice: dict[str, Any]) -> str:
         # Writer and Perplexity send the message so far along with the delta.
         delta = choice["delta"] if "delta" in choice else choice.get("message")
-        said = self._take_delta(delta) if isinstance(delta, dict) else ""
+        piece = self._message_of(delta).take(delta) if isinstance(delta, dict) else ""
         rest = {key: value for key, value in choice.items() if key not in {"delta", "message"}}
         word = self.fields.get("finish_reason")
         if text_at(rest, "finish_reason").lower() in NO_WORD:
             rest["finish_reason"] = None
-        _merge(self.fields, rest, ("text",))
+        # The other texts are states, such as the severity that Azure's filter reports.
+        add_fields(self.fields, rest, "text".__eq__)
         self.fields["finish_reason"] = self.fields.get("finish_reason") or word
-        return said
+        return piece
+
+    def _message_of(self, delta: dict[str, Any]) -> "_Message":
+        index = index_in(delta.get("index"))
+        # Only a role begins another message: an index alone may count events.
+        if index in self.messages or not self.messages or text_at(delta, "role"):
+            self.latest = self.latest if index is None else index
+        return self.messages.setdefault(self.latest, _Message())
 
     def whole(self, index: int) -> dict[str, Any]:
-        message = {"role": "assistant", "content": None, **join_pieces(self.message)}
+        messages = [self.messages[each].whole() for each in sorted(self.messages)]
+        if len(messages) > 1 or any(each["role"] == "tool" for each in messages):
+            return {**join_pieces(self.fields), "index": index, MESSAGES: messages}
+        message = messages[0] if messages else _Message().whole()
+        return {**join_pieces(self.fields), "index": index, "message": message}
+
+
+@attrs.define
+class _Message:
+    """A message, as received so far."""
+
+    fields: dict[str, Any] = attrs.field(factory=dict)
+    calls: StreamedCalls = attrs.field(factory=StreamedCalls)
+
+    def whole(self) -> dict[str, Any]:
+        message = {"role": "assistant", "content": None, **join_pieces(self.fields)}
         calls = self.calls.whole()
         if calls:
             message["tool_calls"] = calls
-        return {**join_pieces(self.fields), "index": index, "message": message}
+        return message
 
-    def _take_delta(self, delta: dict[str, Any]) -> str:
-        said = self._take_content(delta.get("content"))
+    def take(self, delta: dict[str, Any]) -> str:
+        """Add a delta; return the text it adds to the reply."""
+        is_result = "tool" in (text_at(delta, "role"), self.fields.get("role"))
+        piece = self._take_content(delta.get("content"))
         for call in items_at(delta, "tool_calls"):
             self.calls.add(call)
         for key in ("audio", "function_call"):
             if isinstance(delta.get(key), dict):
                 self._take_part(key, delta[key])
         for detail in items_at(delta, "reasoning_details"):
-            _add_detail(self.message.setdefault("reasoning_details", []), detail)
+            _add_detail(self.fields.setdefault("reasoning_details", []), detail)
         rest = {key: value for key, value in delta.items() if key not in _TAKEN}
-        _merge(self.message, {**rest, "role": "assistant"}, _TEXTS)
-        return said or self._beside(delta)
+        _add_delta(self.fields, {**rest, "role": "tool" if is_result else "assistant"})
+        return "" if is_result else piece or self._beside(delta)
 
     def _beside(self, delta: dict[str, Any]) -> str:
         """Return the reply's text if there is no content: a refusal or a transcript."""
-        if self.message.get("content"):
+        if self.fields.get("content"):
             return ""
         refusal, spoken = text_at(delta, "refusal"), text_at(delta, "audio", "transcript")
-        return refusal or ("" if self.message.get("refusal") else spoken)
+        return refusal or ("" if self.fields.get("refusal") else spoken)
 
     def _take_content(self, content: Any) -> str:
-        present = self.message.get("content")
+        present = self.fields.get("content")
         if isinstance(content, str) and not isinstance(present, _Chunks):
-            _merge(self.message, {"content": content}, _TEXTS)
+            add_fields(self.fields, {"content": content})
             return content
         if content is None:
             return ""
         if not isinstance(present, _Chunks):
             # A text that came before the first chunk becomes a chunk, too.
             before, present = join_pieces(present), _Chunks()
-            self.message["content"] = present
+            self.fields["content"] = present
             if before:
                 present.add(before)
         return "".join(map(present.add, content if isinstance(content, list) else [content]))
 
-    def _take_part(self, key: str, given: dict[str, Any]) -> None:
-        part = self.message.get(key)
+    def _take_part(self, key: str, piece: dict[str, Any]) -> None:
+        part = self.fields.get(key)
         if not isinstance(part, dict):
-            part = self.message[key] = {}
-        if part.get("name") == given.get("name"):
-            given = {name: value for name, value in given.items() if name != "name"}
-        _merge(part, given, ("data", "transcript", "arguments"))
+            part = self.fields[key] = {}
+        add_fields(part, piece)

@@ -14,7 +14,7 @@ import attrs
 
 from agentic.providers._model import ModelStream, reported_error
 from agentic.providers.kit import at, items_at, plain, text_at
-from agentic.providers.kit._json import GrowingText, join_pieces
+from agentic.providers.kit._pieces import GrowingText, index_in, join_pieces
 from agentic.providers.openai_responses._decoding import NAME
 from agentic.providers.openai_responses._items import item_text
 
@@ -62,6 +62,8 @@ class StreamedResponse(ModelStream):
 
     _response: dict[str, Any] = attrs.field(factory=dict, init=False)
     _items: dict[int, dict[str, Any]] = attrs.field(factory=dict, init=False)
+    _places: dict[str, int] = attrs.field(factory=dict, init=False)
+    """Where the item with an id, or the call with one, is in `_items`."""
     _ended: bool = attrs.field(default=False, init=False)
 
     def _process(self, event: Any) -> str:
@@ -108,11 +110,12 @@ class StreamedResponse(ModelStream):
         known = self._find(data, item)
         place = known if done and known is not None else self._place(data)
         self._items[place] = _copy(item)
+        self._places |= {item_id: place for k in ("id", "call_id") if (item_id := text_at(item, k))}
 
     def _place(self, data: Any) -> int:
         """Return the place of a new item: the index in the event, or else the end."""
-        index = at(data, "output_index")
-        return index if isinstance(index, int) else max(self._items, default=-1) + 1
+        index = index_in(at(data, "output_index"))
+        return max(self._items, default=-1) + 1 if index is None else index
 
     def _take_piece(self, name: str, step: str, data: Any) -> str:
         if step not in {"added", "delta", "done"}:
@@ -123,7 +126,8 @@ class StreamedResponse(ModelStream):
             if isinstance(part, Mapping):
                 self._part(data, where, index).update(_copy(part))
         elif name in _FIELDS:
-            _put(self._item(data), _FIELDS[name], step, data)
+            # Arguments under an index that no call began with continue the latest call.
+            _put(self._item(data, of_call=True), _FIELDS[name], step, data)
         elif name in _PARTS:
             where, index, field, part_type = _PARTS[name]
             part = self._part(data, where, index, part_type)
@@ -144,24 +148,31 @@ class StreamedResponse(ModelStream):
         part: dict[str, Any] = parts[wanted]
         return part
 
-    def _item(self, data: Any) -> dict[str, Any]:
+    def _item(self, data: Any, *, of_call: bool = False) -> dict[str, Any]:
         """Return the item that an event refers to; create it if necessary."""
-        found = self._find(data, data)
-        if found is None:
-            found = self._place(data)
-            self._items[found] = {"type": "message", "role": "assistant", "content": []}
-        return self._items[found]
+        place = self._find(data, data)
+        if place is None and of_call:
+            place = self._latest_call()
+        if place is None:
+            place = self._place(data)
+            self._items[place] = {"type": "message", "role": "assistant", "content": []}
+        return self._items[place]
 
     def _find(self, data: Any, about: Any) -> int | None:
-        index = at(data, "output_index")
-        if isinstance(index, int):
+        item_id = text_at(about, "item_id") or text_at(about, "id") or text_at(about, "call_id")
+        # A known id decides, and only then an index. GitHub Copilot's ids are never known, since
+        # they change with each event (https://github.com/lidge-jun/opencodex/issues/995, 2026-08).
+        if item_id in self._places:
+            return self._places[item_id]
+        index = index_in(at(data, "output_index"))
+        if index is not None:
             return index if index in self._items else None
-        named = text_at(about, "item_id") or text_at(about, "id") or text_at(about, "call_id")
-        for place, item in reversed(self._items.items()):
-            if named and named in (item.get("id"), item.get("call_id")):
-                return place
         # A piece that names no item continues the latest one.
-        return max(self._items, default=None) if not named else None
+        return max(self._items, default=None) if not item_id else None
+
+    def _latest_call(self) -> int | None:
+        calls = (n for n, item in self._items.items() if text_at(item, "type").endswith("call"))
+        return max(calls, default=None)
 
 
 def raise_failure(data: Any, model: str) -> None:
