@@ -123,6 +123,10 @@ class RedactionRequest:
         return dump_line(plain)
 
 
+_PAYLOADS = {"native", "edited_native"}
+"""The fields of a message that hold a provider's items."""
+
+
 @attrs.frozen
 class Redacted:
     """What to store instead of the lines of a session."""
@@ -142,7 +146,7 @@ class Redacted:
         changed: Plain = _map_strings(lambda text: self.quotations.hide(text, instead), message)
         if changed == message:
             return message
-        return {key: value for key, value in changed.items() if key != "native"}
+        return {key: value for key, value in changed.items() if key not in _PAYLOADS}
 
     def must_go(self, ref: str, content: bytes) -> bool:
         """Return whether a stored output contains something to be removed."""
@@ -288,6 +292,7 @@ def _empty(plain: Plain, replacement: str) -> Plain:
         media=(),
         summary=message.summary and attrs.evolve(message.summary, content=replacement),
         native=None,
+        edited_native=None,
         extra={},
     )
     return to_plain(bare)

@@ -298,18 +298,19 @@ class Run:
 
     def _reply(self, decision: Decision) -> Message:
         calls = make_unique(decision.tool_calls, self.used_ids, self.origin, self.turn)
-        return Message(
+        reply = Message(
             "assistant",
             decision.reply,
             reasoning=decision.reasoning,
-            tool_calls=calls,
+            tool_calls=decision.tool_calls,
             media=decision.media,
             usage=decision.usage,
             last_request=decision.last_request,
             timestamp=now(),
-            # The payload holds the provider's ids. If ours differ, it would not match the results.
-            native=decision.native if calls == decision.tool_calls else None,
+            native=decision.native,
         )
+        # The payload holds the provider's ids: if ours differ, they do not match the results.
+        return reply if calls == decision.tool_calls else reply.edit(tool_calls=calls)
 
     async def _settle(self, reply: Message) -> list[CallOutcome]:
         """Store the reply and then a result for each of its calls, whatever happens."""

@@ -28,7 +28,7 @@ _set_role, _set_content, _set_reasoning, _set_calls, _set_results, _set_media, *
     Message
 )
 _set_pinned, _set_summary, _set_usage, _set_last_request, _set_timestamp, *_rest = _rest
-_set_id, _set_native, _set_extra = _rest
+_set_id, _set_native, _set_edited_native, _set_extra = _rest
 _set_provider, _set_payload, _set_joins_previous, _set_without_reasoning = _setters(ProviderPayload)
 _set_call_id, _set_call_name, _set_arguments, _set_call_extra = _setters(ToolCall)
 _set_result_id, _set_result_name, _set_output, _set_error, *_rest = _setters(ToolResult)
@@ -66,6 +66,7 @@ def decoded_message(
     _set_timestamp(message, None)
     _set_id(message, None)
     _set_native(message, native)
+    _set_edited_native(message, None)
     _set_extra(message, {})
     if native is not None:
         # Weak: the message refers to its payload, and the two would be a cycle.

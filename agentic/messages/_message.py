@@ -94,6 +94,11 @@ class Message:
     native: ProviderPayload | None = attrs.field(
         default=None, kw_only=True, repr=False, validator=must_be(ProviderPayload, optional=True)
     )
+    edited_native: ProviderPayload | None = attrs.field(
+        default=None, kw_only=True, repr=False, validator=must_be(ProviderPayload, optional=True)
+    )
+    """Of a reply made by `edit`: the provider's items before the edit. They are never sent as they
+    are; an adapter that can writes the edit into a copy, which keeps the reasoning in them."""
     extra: Mapping[str, Any] = extra_fields()
 
     # A method, because `must_be` needs the class, which is defined below.
@@ -142,16 +147,37 @@ class Message:
     def replace(self, **changes: Any) -> "Message":
         """Return an edited copy. It has no native payload, because that would no longer match."""
         # Before the changes, so that an adapter can pass the payload of the edited message.
-        return attrs.evolve(self, **{"native": None, **changes})
+        return attrs.evolve(self, **{"native": None, "edited_native": None, **changes})
+
+    def edit(self, **changes: Any) -> "Message":
+        """Return an edited copy; of a reply, whose provider can be sent its other items back.
+
+        Use it for a change that leaves the sense of a reply as it is, such as shorter arguments of
+        a call or another id: some providers refuse a reply that has lost its reasoning. Use
+        `replace` if what is removed may also be in the payload, such as a secret.
+
+        >>> reply = Message("assistant", "Hm.", native=ProviderPayload("acme", [{"text": "Hm."}]))
+        >>> edited = reply.edit(content="Yes.")
+        >>> edited.native, edited.edited_native.payload
+        (None, [{'text': 'Hm.'}])
+        """
+        # No other role has reasoning.
+        before = self.origin if self.role == "assistant" else None
+        return self.replace(edited_native=before, **changes)
 
     @property
     def may_hold_reasoning(self) -> bool:
         """Whether the payload holds reasoning that is sent back, as far as is known."""
-        native = self.native
-        if native is None or native.without_reasoning:
+        origin = self.origin
+        if origin is None or origin.without_reasoning:
             return False
         # The slot is unset if no adapter decoded this payload in this process.
-        return bool(getattr(native, "_holds_reasoning", True))
+        return bool(getattr(origin, "_holds_reasoning", True))
+
+    @property
+    def origin(self) -> ProviderPayload | None:
+        """The provider's items that the message came from, also if it was edited since."""
+        return self.native or self.edited_native
 
     def without_reasoning(self) -> "Message":
         """Return a copy that is sent without its reasoning; its payload is kept otherwise.
@@ -160,7 +186,8 @@ class Message:
         ''
         """
         native = self.native and attrs.evolve(self.native, without_reasoning=True)
-        return attrs.evolve(self, reasoning="", native=native)
+        edited = self.edited_native and attrs.evolve(self.edited_native, without_reasoning=True)
+        return attrs.evolve(self, reasoning="", native=native, edited_native=edited)
 
 
 def _aware(value: datetime) -> datetime:

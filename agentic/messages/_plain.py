@@ -23,6 +23,7 @@ _VERSION = 1
 _RECORDS: dict[str, type[attrs.AttrsInstance]] = {
     "error": ToolError,
     "last_request": Usage,
+    "edited_native": ProviderPayload,
     "native": ProviderPayload,
     "summary": ContextSummary,
     "usage": Usage,

@@ -31,11 +31,11 @@ def same(one: Message, other: Message, level: Level) -> bool:
 
 def meaning_of(message: Message) -> tuple[Any, ...]:
     """Return all that a model can tell of a message, as a value that can be compared and hashed."""
-    native = message.native
+    origin = message.origin
     return (
         *request_meaning_of(message),
         message.reasoning,
-        native is not None and native.without_reasoning,
+        origin is not None and origin.without_reasoning,
     )
 
 

@@ -236,7 +236,7 @@ def history_of(decision: Decision) -> list[Message]:
     # Some wires have no ids for calls, such as that of Ollama before 0.12.10.
     if len({call.id for call in calls if call.id}) < len(calls):
         calls = tuple(attrs.evolve(call, id=f"call_{n}") for n, call in enumerate(calls))
-        reply = reply.replace(tool_calls=calls)
+        reply = reply.edit(tool_calls=calls)
     results = [ToolResult(call.id, call.name, f"result of {call.id}") for call in calls]
     return [ASK, reply, *([Message("tool", tool_results=results)] if results else [])]
 

@@ -80,8 +80,9 @@ def test_quoting_message_loses_native_payload(content: str) -> None:
     native = ProviderPayload("openai_chat", {"content": LEAK.content})
 
     (found,) = _redacted(Message("assistant", content, native=native))
+    (edited,) = _redacted(Message("assistant", content, native=native).edit(pinned=True))
 
-    assert found.native is None
+    assert found.native is edited.edited_native is None
     assert KEY not in found.content
 
 

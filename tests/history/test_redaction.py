@@ -14,7 +14,7 @@ import pytest
 from agentic.errors import HistoryConflict, HistoryCorrupt, OutputNotFound
 from agentic.history import JsonlSessions, JsonlStore
 from agentic.history.sqlite import SqliteSessions
-from agentic.messages import ContextSummary, Message, ToolCall, ToolResult
+from agentic.messages import ContextSummary, Message, ProviderPayload, ToolCall, ToolResult
 
 SECRET = "sk-live-4f9c1a77"  # noqa: S105  nobody's
 MARK = "[a key was here]"
@@ -34,7 +34,9 @@ async def _fill(store: Any) -> None:
         await store.append(Message("user", f"{number} {BULK}"))
     ref = await store.put(f"{BULK}KEY={SECRET}\n")
     call = ToolCall("c1", "run", json.dumps({"command": f"KEY={SECRET} make"}))
-    await store.append(Message("assistant", f"I use {SECRET}", tool_calls=[call], id="leak"))
+    native = ProviderPayload("acme", [{"text": f"I use {SECRET}"}])
+    leak = Message("assistant", f"I use {SECRET}", tool_calls=[call], id="leak", native=native)
+    await store.append(leak.edit(reasoning=""))
     result = ToolResult("c1", "run", f"KEY={SECRET}", ref=ref)
     await store.append(Message("tool", tool_results=[result], id="result"))
     await store.replace((await store.load())[10:])

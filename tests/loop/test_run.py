@@ -229,8 +229,11 @@ def test_call_ids_stay_unique_after_compaction() -> None:
     assert len({*made}) == 2
 
 
-def test_changed_id_drops_native_items() -> None:
-    """A payload with other ids than the history's would contradict the results."""
+def test_changed_id_keeps_native_items_apart() -> None:
+    """A payload with other ids than the history's would contradict the results.
+
+    An adapter can write the ids into a copy, which keeps the reasoning.
+    """
     native = ProviderPayload("acme", [{"id": "c1"}])
     decision = Decision("", [ToolCall("c1", "read")], native=native)
 
@@ -238,7 +241,9 @@ def test_changed_id_drops_native_items() -> None:
         ScriptedDecider(decision, decision, "Done."), ScriptedExecutor({"read": ""})
     ).run_sync("hi")
 
-    assert [message.native for message in result.history if message.tool_calls] == [native, None]
+    called = [message for message in result.history if message.tool_calls]
+    assert [message.native for message in called] == [native, None]
+    assert [message.edited_native for message in called] == [None, native]
 
 
 def test_request_history_is_what_came_before() -> None:

@@ -47,8 +47,8 @@ class ClearToolOutputs:
 
     With `clear_arguments`, long texts in the arguments of the same rounds' calls are replaced by
     their lengths; the arguments stay a JSON object with the same keys. With `clear_media`, images
-    and other media in old messages of the user and the model are replaced by a line of text. An
-    edited message is rebuilt for its provider, without signed thinking.
+    and other media in old messages of the user and the model are replaced by a line of text. The
+    reasoning of an edited reply goes back to its provider.
 
     >>> from agentic.messages import ToolCall, ToolResult
     >>> strategy = ClearToolOutputs(120, keep_rounds=1, min_tokens=1)
@@ -96,7 +96,7 @@ class ClearToolOutputs:
 
     @clear_arguments.validator
     def _check_arguments(self, _: object, value: object) -> None:
-        # Anthropic refuses a last reply that lacks its signed thinking, which an edit removes,
+        # Anthropic wants the last reply back as it was made, with its signed thinking:
         # https://platform.claude.com/docs/en/build-with-claude/extended-thinking (2026-11).
         if value and self.keep_rounds == 0:
             raise ConfigError(
@@ -173,7 +173,9 @@ class ClearToolOutputs:
                 # Before the text, whose end says whether a reply answers, and so what the task is.
                 text = f"{note}\n{message.content}" if message.content else note
                 changes |= {"media": (), "content": text}
-        return message.replace(**changes) if changes else message
+        # Edited, not replaced: some providers want the reasoning in a reply's payload back.
+        # https://github.com/cloudwego/eino-ext/issues/700
+        return message.edit(**changes) if changes else message
 
     def _clear_call(self, call: ToolCall) -> ToolCall:
         if call.name in self.keep_tools:

@@ -215,7 +215,7 @@ class ReasoningFilter:
 
 
 def _is_without(message: Message) -> bool:
-    return message.native is not None and message.native.without_reasoning
+    return message.origin is not None and message.origin.without_reasoning
 
 
 def _turn_start(view: Sequence[Message]) -> int:

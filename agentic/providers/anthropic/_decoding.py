@@ -207,7 +207,7 @@ def _reply(blocks: list[Any], native: ProviderPayload | None) -> Message:
         elif kind == "thinking":
             thoughts.append(text_at(block, "thinking"))
         elif kind == "tool_use":
-            arguments = _arguments(at(block, "input"))
+            arguments = input_text(at(block, "input"))
             calls.append(decoded_call(text_at(block, "id"), text_at(block, "name"), arguments))
     reasoning = "\n\n".join(filter(None, thoughts))
     return decoded_message(
@@ -215,7 +215,7 @@ def _reply(blocks: list[Any], native: ProviderPayload | None) -> Message:
     )
 
 
-def _arguments(value: Any) -> str:
+def input_text(value: Any) -> str:
     """Return arguments as the model's JSON text; invalid JSON was kept as the original text."""
     if isinstance(value, dict) and list(value) == [INVALID_JSON]:
         value = value[INVALID_JSON] or {}

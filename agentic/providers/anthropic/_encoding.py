@@ -28,6 +28,7 @@ from agentic.providers.anthropic._decoding import (
     INVALID_JSON,
     NAME,
     blocks_of,
+    input_text,
     read_payload,
     system_part,
     text_block,
@@ -47,7 +48,7 @@ from agentic.providers.kit import (
 )
 from agentic.providers.kit._json import json_text, with_arguments
 from agentic.providers.kit._media import text_with_media, to_base64
-from agentic.providers.kit._messages import payload_facts
+from agentic.providers.kit._messages import payload_facts, write_calls
 from agentic.tools import ToolDefinition
 
 # https://github.com/BerriAI/litellm/pull/26788.
@@ -122,7 +123,9 @@ def _turns(messages: Sequence[Message], leading: int = 0) -> Iterator[Turn]:
 
 
 def _payload(message: Message) -> Any:
-    return native_payload(message, NAME, read_payload, TOOL_NAMES.wire, without_thinking)
+    return native_payload(
+        message, NAME, read_payload, TOOL_NAMES.wire, without_thinking, edit=_edit
+    )
 
 
 def _turn(payload: Any) -> Turn | None:
@@ -157,6 +160,27 @@ def _as_object(block: dict[str, Any], key: str, empty: dict[str, Any]) -> dict[s
     if isinstance(value, dict):
         return block
     return {**block, key: arguments_as_object(json_text(value), INVALID_JSON)}
+
+
+def _edit(payload: Any, message: Message) -> Any | None:
+    """Return the payload of a reply with the message's calls, which keeps the signed thinking."""
+    wire = wire_message(payload)
+    blocks = write_calls(items_at(wire, "content"), message.tool_calls, _edit_call, _is_call)
+    if not blocks:
+        return None
+    edited = {**wire, "content": blocks}
+    return edited if wire is payload else {**payload, "message": edited}
+
+
+def _is_call(block: Any) -> bool:
+    return text_at(block, "type") == "tool_use"
+
+
+def _edit_call(block: dict[str, Any], call: ToolCall) -> dict[str, Any]:
+    edited = {**block, "id": call.id}
+    if input_text(at(block, "input")) != call.arguments:
+        edited["input"] = arguments_as_object(call.arguments, INVALID_JSON)
+    return edited
 
 
 def _written_anew(message: Message) -> Iterator[Turn]:

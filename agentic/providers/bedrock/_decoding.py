@@ -128,7 +128,7 @@ def _says(block: Any) -> bool:
 
 
 def _assistant(item: Any, blocks: list[Any], kinds: set[str]) -> Message:
-    calls = map(_read_call, blocks) if "toolUse" in kinds else ()
+    calls = map(read_call, blocks) if "toolUse" in kinds else ()
     others = [] if kinds <= _NO_MEDIA else [block for block in blocks if not _is_result(block)]
     return decoded_message(
         "assistant",
@@ -196,12 +196,12 @@ def _read_reasoning(block: Any) -> str:
     return text_at(block, "reasoningContent", "reasoningText", "text")
 
 
-def _read_call(block: Any) -> ToolCall | None:
+def read_call(block: Any) -> ToolCall | None:
     """Read a call that the caller has to execute; None for one that the provider has run.
 
     https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html
 
-    >>> _read_call({"toolUse": {"toolUseId": "t1", "name": "now", "input": {}}}).arguments
+    >>> read_call({"toolUse": {"toolUseId": "t1", "name": "now", "input": {}}}).arguments
     '{}'
     """
     call = at(block, "toolUse")

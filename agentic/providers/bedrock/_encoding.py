@@ -13,9 +13,15 @@ from typing import Any
 
 import attrs
 
-from agentic.messages import Message, ToolResult, close_open_rounds
-from agentic.providers.bedrock._blocks import DocumentNames, encode_media, is_sound
-from agentic.providers.bedrock._decoding import NAME, decode_payload, is_blank, without_reasoning
+from agentic.messages import Message, ToolCall, ToolResult, close_open_rounds
+from agentic.providers.bedrock._blocks import DocumentNames, encode_media, is_sound, read_media
+from agentic.providers.bedrock._decoding import (
+    NAME,
+    decode_payload,
+    is_blank,
+    read_call,
+    without_reasoning,
+)
 from agentic.providers.bedrock._families import fit_family
 from agentic.providers.kit import (
     NameRule,
@@ -30,7 +36,7 @@ from agentic.providers.kit import (
 )
 from agentic.providers.kit._json import UNPARSED, is_deep, json_text
 from agentic.providers.kit._media import text_with_media
-from agentic.providers.kit._messages import payload_facts
+from agentic.providers.kit._messages import payload_facts, write_calls
 from agentic.tools import ToolDefinition
 
 TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,64}"), 64)
@@ -277,7 +283,36 @@ def _system_blocks(message: Message) -> list[Any]:
 
 
 def _payload(message: Message) -> Any:
-    return native_payload(message, NAME, decode_payload, TOOL_NAMES.wire, without_reasoning)
+    return native_payload(
+        message, NAME, decode_payload, TOOL_NAMES.wire, without_reasoning, edit=_edit
+    )
+
+
+def _edit(payload: Any, message: Message) -> Any | None:
+    """Return a reply with the message's calls, and without media that were removed.
+
+    Its reasoning stays.
+    """
+    blocks = write_calls(items_at(payload, "content"), message.tool_calls, _edit_call, _is_call)
+    if blocks is None:
+        return None
+    if not message.media and any(map(read_media, blocks)):
+        kept = [b for b in blocks if read_media(b) is None and not isinstance(at(b, "text"), str)]
+        # The text of a reply comes before its calls, and after its reasoning.
+        place = next((n for n, block in enumerate(kept) if _is_call(block)), len(kept))
+        blocks = [*kept[:place], *_text_blocks(message.content), *kept[place:]]
+    return {**payload, "content": blocks}
+
+
+def _is_call(block: Any) -> bool:
+    return read_call(block) is not None
+
+
+def _edit_call(block: dict[str, Any], call: ToolCall) -> dict[str, Any]:
+    edited = {**block["toolUse"], "toolUseId": call.id}
+    if json_text(edited.get("input")) != call.arguments:
+        edited["input"] = arguments_as_object(call.arguments)
+    return {**block, "toolUse": edited}
 
 
 def _call_ids(payloads: Iterable[Any]) -> Iterable[str]:

@@ -24,7 +24,7 @@ from agentic.providers.kit import (
     replace_surrogates,
     text_at,
 )
-from agentic.providers.kit._json import arguments_of, has_object, with_arguments
+from agentic.providers.kit._json import arguments_of, with_object_text
 from agentic.providers.kit._media import (
     image_part,
     part_as_it_came,
@@ -42,6 +42,7 @@ from agentic.providers.kit._messages import (
     function_tools,
     join_runs,
     merge_replies,
+    write_calls,
 )
 from agentic.tools import ToolDefinition
 
@@ -163,23 +164,32 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     """
     wire: list[dict[str, Any]] = []
     for message in messages:
-        # Arguments that no server parses are fixed in a message that is rebuilt, not in a payload.
-        sound = all(map(has_object, message.tool_calls))
-        kept = native_payload(message, NAME, decode_message, TOOL_NAMES.wire) if sound else None
-        wire += _written(message) if kept is None else [_with_arguments(kept)]
+        kept = native_payload(message, NAME, decode_message, TOOL_NAMES.wire, edit=_edit)
+        wire += _written(message) if kept is None else [_with_objects(kept)]
     return wire
 
 
-def _with_arguments(wire: Any) -> Any:
-    """Return the wire message with an empty object for the blank arguments of a call."""
+def _with_objects(wire: Any) -> Any:
+    """Return the wire message with the text of an object as the arguments of each call."""
     calls = items_at(wire, "tool_calls")
     filled = [
-        {**call, "function": with_arguments(at(call, "function"))}
+        {**call, "function": with_object_text(at(call, "function"))}
         if isinstance(at(call, "function"), dict)
         else call
         for call in calls
     ]
     return wire if filled == calls else {**wire, "tool_calls": filled}
+
+
+def _edit(payload: Any, message: Message) -> Any | None:
+    """Return the payload of a reply with the message's calls, which keeps its thinking."""
+    calls = write_calls(items_at(payload, "tool_calls"), message.tool_calls, _edit_call)
+    return {**payload, "tool_calls": calls} if calls else None
+
+
+def _edit_call(wire: dict[str, Any], call: ToolCall) -> dict[str, Any]:
+    function = {**wire["function"], "arguments": call.arguments}
+    return {**wire, "id": call.id, "function": function}
 
 
 def encode_request(

@@ -46,9 +46,9 @@ from agentic.providers.kit import (
     native_payload,
     replace_surrogates,
 )
-from agentic.providers.kit._json import is_blank_arguments, with_arguments
+from agentic.providers.kit._json import is_blank_arguments, json_text, with_arguments
 from agentic.providers.kit._media import media_note, read_data_url, text_with_media, to_base64
-from agentic.providers.kit._messages import is_untouched
+from agentic.providers.kit._messages import is_untouched, write_calls
 from agentic.tools import ToolDefinition
 
 # https://ai.google.dev/api/caching#FunctionDeclaration (2026-11).
@@ -180,8 +180,48 @@ class _Sent:
 
 
 def _sent(message: Message) -> _Sent:
-    payload = native_payload(message, NAME, _decode, TOOL_NAMES.wire)
+    payload = native_payload(message, NAME, _decode, TOOL_NAMES.wire, edit=_edit)
     return _Sent(message, payload if has_field(payload, "content") else None)
+
+
+def _edit(payload: Any, message: Message) -> Any | None:
+    """Return the payload of a reply with the message's calls, and without media that were removed.
+
+    Its thought signatures stay.
+    """
+    content = field(payload, "content")
+    parts = write_calls(parts_of(content), message.tool_calls, _edit_call, _is_call)
+    if parts is None or field(payload, "share") is not None:
+        return None
+    edited = {**payload, "ids": [call.id for call in message.tool_calls]}
+    if not message.media and any(map(_has_media, parts)):
+        parts = _without_media(parts, message.content)
+    return {**edited, "content": {**content, "parts": parts}}
+
+
+def _is_call(part: Any) -> bool:
+    return has_field(part, "functionCall")
+
+
+def _edit_call(part: dict[str, Any], call: ToolCall) -> dict[str, Any]:
+    sent = field(part, "functionCall")
+    if json_text(field(sent, "args")) == call.arguments:
+        return part
+    key = next(key for key in ("functionCall", "function_call") if key in part)
+    return {**part, key: {**sent, "args": arguments_as_object(call.arguments)}}
+
+
+def _has_media(part: Any) -> bool:
+    return has_field(part, "inlineData") or has_field(part, "fileData")
+
+
+def _without_media(parts: list[Any], text: str) -> list[Any]:
+    """Return the parts without media and with another text, which comes before the calls."""
+    texts = [part for part in parts if "text" in part and field(part, "thought") is not True]
+    kept = [part for part in parts if not _has_media(part) and part not in texts]
+    place = next((n for n, part in enumerate(kept) if _is_call(part)), len(kept))
+    first = texts[0] if texts else {}
+    return [*kept[:place], {**first, "text": text}, *kept[place:]]
 
 
 def _decode(payload: Any) -> Message | None:

@@ -104,7 +104,9 @@ class UniqueIds:
 
 
 def number_ids(messages: Sequence[Message]) -> list[Message]:
-    """Return messages in which each call has a unique id; a changed message has no payload.
+    """Return messages in which each call has a unique id.
+
+    A changed reply keeps its payload, into a copy of which an encoder writes the ids.
 
     If an id occurs more than once, its n-th result is taken to answer its n-th call.
 
@@ -129,9 +131,8 @@ def number_ids(messages: Sequence[Message]) -> list[Message]:
             asked = waiting[result.call_id]
             call_id = asked.popleft() if asked else result.call_id
             results.append(attrs.evolve(result, call_id=call_id))
-        # An equal message is not replaced: that would drop its payload.
         same = tuple(calls) == message.tool_calls and tuple(results) == message.tool_results
-        changed = message if same else message.replace(tool_calls=calls, tool_results=results)
+        changed = message if same else message.edit(tool_calls=calls, tool_results=results)
         numbered.append(changed)
     return numbered
 

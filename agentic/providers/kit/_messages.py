@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import attrs
 
-from agentic.messages import Media, Message, from_plain, split_rounds, to_plain
+from agentic.messages import Media, Message, ToolCall, from_plain, split_rounds, to_plain
 from agentic.messages._decoding import (
     decoded_call,
     decoded_message,
@@ -39,6 +39,7 @@ __all__ = [
     "native_payload",
     "payload_facts",
     "tool_parameters",
+    "write_calls",
 ]
 
 _Item = TypeVar("_Item")
@@ -50,6 +51,8 @@ def native_payload(
     decode: Callable[[Any], Message | None],
     wire_name: Callable[[str], str] = str,
     without_reasoning: Callable[[Any], Any] | None = None,
+    *,
+    edit: Callable[[Any, Message], Any | None] | None = None,
 ) -> Any | None:
     """Return the payload to send for a message; None if it must be rebuilt from its fields.
 
@@ -60,23 +63,56 @@ def native_payload(
     A payload is not sent if it belongs to another provider, cannot be read, or no longer says the
     same as the message. If a message is unchanged since an adapter of this library decoded it, its
     payload is not read again.
+
+    `edit` writes the changes of a reply made by `Message.edit` into a copy of its payload, and
+    returns None if it cannot. The copy is sent only if it says the same as the message: nothing is
+    sent unedited, and the reasoning next to an edited call goes back.
     """
-    if message.native is None or message.native.provider != provider:
+    origin = message.origin
+    if origin is None or origin.provider != provider:
         return None
     if is_untouched(message, provider):
-        return message.native.payload
-    payload = message.native.payload
-    if message.native.without_reasoning and without_reasoning is not None:
+        return origin.payload
+    payload = origin.payload
+    if origin.without_reasoning and without_reasoning is not None:
         payload = without_reasoning(payload)
-    decoded = decode(payload)
+    if message.native is None:
+        before = decode(payload)
+        may_edit = edit is not None and before is not None and before.role == message.role
+        payload = edit(payload, message) if edit is not None and may_edit else None
+    decoded = None if payload is None else decode(payload)
     if decoded is None or not _says_the_same(message, decoded, wire_name):
         return None
     return payload
 
 
+def _is_object(item: Any) -> bool:
+    return isinstance(item, dict)
+
+
+def write_calls(
+    items: Sequence[Any],
+    calls: Sequence[ToolCall],
+    write: Callable[[Any, ToolCall], Any],
+    is_call: Callable[[Any], bool] = _is_object,
+) -> list[Any] | None:
+    """Return the items with each call written anew; None if they are not as many as `calls`.
+
+    >>> write_calls([{"id": "c1"}], [ToolCall("c2", "now")], lambda item, call: {"id": call.id})
+    [{'id': 'c2'}]
+    """
+    places = [place for place, item in enumerate(items) if is_call(item)]
+    if len(places) != len(calls):
+        return None
+    written = list(items)
+    for place, call in zip(places, calls, strict=True):
+        written[place] = write(items[place], call)
+    return written
+
+
 def _says_the_same(message: Message, decoded: Message, wire_name: Callable[[str], str]) -> bool:
     # Only what is sent: a message may have been pinned, or given an id and a time, since.
-    if message.native is not None and message.native.without_reasoning:
+    if message.origin is not None and message.origin.without_reasoning:
         # Where reasoning is not bound, its text may still be sent.
         decoded = attrs.evolve(decoded, reasoning="")
     given = _sent_fields(message, wire_name)

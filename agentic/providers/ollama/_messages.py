@@ -37,6 +37,7 @@ from agentic.providers.kit._messages import (
     decoded_result,
     ensure_user_message,
     function_tools,
+    write_calls,
 )
 from agentic.tools import ToolDefinition
 
@@ -167,10 +168,31 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
 
 
 def _items(message: Message, names: Mapping[str, str]) -> list[dict[str, Any]]:
-    payload = native_payload(message, NAME, _read_payload)
+    payload = native_payload(message, NAME, _read_payload, edit=_edit)
     if payload is not None:
         return [_with_arguments(payload["message"], with_arguments)]
     return _write_results(message, names) if message.role == "tool" else _write(message)
+
+
+def _edit(payload: Any, message: Message) -> Any | None:
+    """Return the payload of a reply with the message's calls, and without images it lost."""
+    item = at(payload, "message")
+    calls = write_calls(items_at(item, "tool_calls"), message.tool_calls, _edit_call)
+    if calls is None:
+        return None
+    edited = {**item, "tool_calls": calls} if calls else item
+    if "images" in item and not message.media:
+        rest = {key: value for key, value in edited.items() if key != "images"}
+        edited = {**rest, "content": message.content}
+    return {**payload, "message": edited, "ids": [call.id for call in message.tool_calls]}
+
+
+def _edit_call(wire: dict[str, Any], call: ToolCall) -> dict[str, Any]:
+    edited = {**wire, **_sent_id("id", call.id)}
+    if _read_call("", wire).arguments != call.arguments:
+        arguments = arguments_as_object(call.arguments)
+        edited["function"] = {**wire["function"], "arguments": arguments}
+    return edited
 
 
 def _with_arguments(item: Any, change: Callable[..., Any]) -> Any:

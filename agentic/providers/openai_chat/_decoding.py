@@ -76,7 +76,7 @@ def decode_message(wire: Any) -> Message:
             return _decoded_messages(messages, native)
         return _assistant(wire, content, native)
     text = _text_of(content)
-    media = _media_of(content) if isinstance(content, list) else ()
+    media = media_of(content) if isinstance(content, list) else ()
     if role in {"tool", "function"}:
         call_id, name = text_at(wire, "tool_call_id"), text_at(wire, "name")
         result = decoded_result(call_id, name, text, None, media)
@@ -102,7 +102,7 @@ def _assistant(wire: Mapping[str, Any], content: Any, native: ProviderPayload) -
         native,
         reasoning=(in_parts and _thinking_of(content)) or _reasoning(wire),
         tool_calls=_calls(wire),
-        media=_media_of([*(content if in_parts else ()), *items_at(wire, "images")])
+        media=media_of([*(content if in_parts else ()), *items_at(wire, "images")])
         if in_parts or "images" in wire
         else (),
     )
@@ -186,10 +186,11 @@ def _reasoning(wire: Mapping[str, Any]) -> str:
 def _calls(wire: Mapping[str, Any]) -> list[ToolCall]:
     if "function_call" in wire and (legacy := legacy_of(wire)):
         return [ToolCall("", text_at(legacy, "name"), arguments_of(legacy))]
-    return [_call(call) for call in items_at(wire, "tool_calls") if isinstance(call, dict)]
+    return [read_call(call) for call in items_at(wire, "tool_calls") if isinstance(call, dict)]
 
 
-def _call(call: Mapping[str, Any]) -> ToolCall:
+def read_call(call: Mapping[str, Any]) -> ToolCall:
+    """Read a call; the text of a custom tool's is an argument, so that all are JSON objects."""
     custom = custom_of(call)
     if custom is not None:
         arguments = json.dumps({"input": text_at(custom, "input")}, ensure_ascii=False)
@@ -254,7 +255,7 @@ def _thinking_of(content: list[Any]) -> str:
     return "".join(_text_of(at(part, "thinking"), "") for part in content)
 
 
-def _media_of(content: list[Any]) -> list[Media]:
+def media_of(content: list[Any]) -> list[Media]:
     """Read the parts that are neither text nor thinking; each result keeps its part in `extra`."""
     return [
         _media(part)

@@ -20,6 +20,7 @@ from agentic.providers.kit import (
     at,
     items_at,
     native_payload,
+    parse_object,
     replace_surrogates,
     text_at,
 )
@@ -30,15 +31,17 @@ from agentic.providers.kit._json import (
     with_object_text,
 )
 from agentic.providers.kit._media import results_with_content, text_with_notes
-from agentic.providers.kit._messages import function_tools, is_untouched
+from agentic.providers.kit._messages import function_tools, is_untouched, write_calls
 from agentic.providers.openai_chat._decoding import (
     MESSAGES,
     NAME,
     custom_of,
     decode_message,
     legacy_of,
+    media_of,
     messages_of,
     part_of,
+    read_call,
     without_bound_reasoning,
 )
 from agentic.tools import ToolDefinition
@@ -123,19 +126,55 @@ def _with_functions(wire: Mapping[str, Any], change: Callable[[Any], Any]) -> di
 
 def sendable_payload(message: Message) -> Any:
     """Return the payload if it may be sent, as it came or as `decode_response` fixed it."""
-    whole = native_payload(message, NAME, decode_message, TOOL_NAMES.wire, without_bound_reasoning)
-    if whole is not None or all(map(has_object, message.tool_calls)):
-        return whole
-    # `decode_response` rewrote the arguments in the payload only, so the message has to be compared
-    # with what it would say with them. Evolved, not replaced: that would drop the payload.
-    calls = [
-        call
-        if has_object(call)
-        else attrs.evolve(call, arguments=arguments_as_text(call.arguments))
-        for call in message.tool_calls
-    ]
-    mended = attrs.evolve(message, tool_calls=calls)
-    return native_payload(mended, NAME, decode_message, TOOL_NAMES.wire, without_bound_reasoning)
+    if not all(map(has_object, message.tool_calls)):
+        whole = _native(message)
+        if whole is not None:
+            return whole
+        # `decode_response` rewrote the arguments in the payload only, so the message has to be
+        # compared with what it would say with them. Evolved, not replaced: that would drop the
+        # payload.
+        calls = [
+            call
+            if has_object(call)
+            else attrs.evolve(call, arguments=arguments_as_text(call.arguments))
+            for call in message.tool_calls
+        ]
+        message = attrs.evolve(message, tool_calls=calls)
+    return _native(message)
+
+
+def _native(message: Message) -> Any:
+    return native_payload(
+        message, NAME, decode_message, TOOL_NAMES.wire, without_bound_reasoning, edit=_edit
+    )
+
+
+def _edit(payload: Any, message: Message) -> Any | None:
+    """Return a copy of a reply with the message's calls, and without media that were removed."""
+    calls = write_calls(items_at(payload, "tool_calls"), message.tool_calls, _edit_call)
+    if calls is None or legacy_of(payload) is not None:
+        return None
+    edited = {**payload, "tool_calls": calls} if calls else payload
+    content = at(payload, "content")
+    has_media = "images" in payload or (isinstance(content, list) and media_of(content))
+    if message.media or not has_media:
+        return edited
+    # Mistral has the thinking among the parts.
+    thoughts = [part for part in items_at(content) if at(part, "thinking")]
+    text = [{"type": "text", "text": message.content}] if thoughts else message.content
+    rest = {key: value for key, value in edited.items() if key != "images"}
+    return {**rest, "content": [*thoughts, *text] if thoughts else text}
+
+
+def _edit_call(wire: dict[str, Any], call: ToolCall) -> Any:
+    edited = wire if text_at(wire, "id") == call.id else {**wire, "id": call.id}
+    if read_call(wire).arguments == call.arguments:
+        return edited
+    custom = custom_of(wire)
+    if custom is None:
+        return {**edited, "function": {**wire["function"], "arguments": call.arguments}}
+    text = text_at(parse_object(call.arguments), "input")
+    return {**edited, "custom": {**custom, "input": text}}
 
 
 @attrs.define
@@ -287,7 +326,10 @@ def _own_reasoning(message: Message) -> dict[str, Any]:
     https://github.com/QwenLM/qwen-code/issues/3724. If the reasoning was edited, the edited text is
     returned.
     """
-    payload = message.native.payload if message.native and message.native.provider == NAME else None
+    origin = message.origin
+    payload = origin.payload if origin and origin.provider == NAME else None
+    if origin and origin.without_reasoning:
+        payload = without_bound_reasoning(payload)
     if not isinstance(payload, dict):
         return {}
     kept = {key: payload[key] for key in _REASONING if payload.get(key) is not None}

@@ -116,7 +116,7 @@ def message_of(payload: Any) -> Message | None:
     items = kept_items(payload)
     if not items:
         return None
-    role = item_role(items[0], on_server=_answered_within(items))
+    role = item_role(items[0], on_server=answered_within(items))
     if role == "tool":
         shells = at(payload, _SHELLS)
         return _tool(items, shells if isinstance(shells, Mapping) else {}, None)
@@ -150,7 +150,7 @@ def _without_id(item: Any) -> Any:
 
 def reply(items: list[Any], native: ProviderPayload | None = None) -> Message:
     """Read the items of one response. A call that is answered within it is left out."""
-    answered = _answered_within(items)
+    answered = answered_within(items)
     calls = [call for call in map(tool_call, items) if call and call.id not in answered]
     thinking = [text for text in map(reasoning_text, items) if text]
     return decoded_message(
@@ -174,7 +174,8 @@ def _generated_image(item: Any) -> Media | None:
     return Media(f"image/{kind}", from_base64(text_at(item, "result")) or b"")
 
 
-def _answered_within(items: list[Any]) -> set[str]:
+def answered_within(items: list[Any]) -> set[str]:
+    """Return the ids of the calls of a reply whose outputs are in it: a server has run them."""
     outputs = [item for item in items if type_of(item) in OUTPUTS]
     if not outputs:
         return set()

@@ -35,15 +35,23 @@ from agentic.providers.kit import (
     arguments_as_text,
     at,
     native_payload,
+    parse_object,
     replace_surrogates,
     text_at,
 )
 from agentic.providers.kit._json import with_arguments, with_object_text
 from agentic.providers.kit._media import text_with_media
-from agentic.providers.kit._messages import join_runs, merge_replies, payload_facts, tool_parameters
+from agentic.providers.kit._messages import (
+    join_runs,
+    merge_replies,
+    payload_facts,
+    tool_parameters,
+    write_calls,
+)
 from agentic.providers.openai_responses._decoding import (
     NAME,
     UNSEEN_CALLS,
+    answered_within,
     kept_items,
     message_of,
     without_reasoning,
@@ -53,11 +61,13 @@ from agentic.providers.openai_responses._items import (
     OUTPUTS,
     OpenCalls,
     answer,
+    call_id_of,
     can_answer,
     has_openais_id,
     own_id,
     parts_of,
     runs_on_server,
+    tool_call,
     type_of,
     written_calls,
 )
@@ -280,7 +290,33 @@ def _is_void(item: Any) -> bool:
 
 
 def _payload(message: Message) -> Any:
-    return native_payload(message, NAME, message_of, TOOL_NAMES.wire, without_reasoning)
+    return native_payload(message, NAME, message_of, TOOL_NAMES.wire, without_reasoning, edit=_edit)
+
+
+def _edit(payload: Any, message: Message) -> Any | None:
+    """Return the items of a reply with the message's calls, which keeps their reasoning."""
+    if not isinstance(payload, list):
+        return None
+    answered = answered_within(payload)
+
+    def is_call(item: Any) -> bool:
+        call = tool_call(item)
+        return call is not None and call.id not in answered
+
+    return write_calls(payload, message.tool_calls, _edit_call, is_call)
+
+
+def _edit_call(item: dict[str, Any], call: ToolCall) -> Any:
+    before = tool_call(item)
+    edited = {**item, "call_id": call.id} if call_id_of(item) != call.id else item
+    if before is None or before.arguments == call.arguments:
+        return edited
+    if type_of(item) == "function_call":
+        return {**edited, "arguments": call.arguments}
+    # Of any other call, which has its action in the place of arguments, the message is rebuilt.
+    if type_of(item) == "custom_tool_call":
+        return {**edited, "input": text_at(parse_object(call.arguments), "input")}
+    return edited
 
 
 def _without_loose_reasoning(items: list[Any]) -> list[Any]:

@@ -8,7 +8,7 @@ from agentic.messages import Message, ProviderPayload
 from agentic.providers._bound_requests import input_transformations
 from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.kit._iterations import is_server_call
-from agentic.providers.kit._json import count_at, has_object
+from agentic.providers.kit._json import count_at
 from agentic.providers.openai_responses._decoding import NAME, reply
 from agentic.providers.openai_responses._items import OUTPUTS, refusal_text, type_of
 from agentic.usage import StopReason, StopWords, Usage
@@ -70,15 +70,12 @@ def decode_response(response: Any, /) -> Decision:
     items = items_at(body, "output")
     said = reply(items)
     word, reason = _stop(body, said)
-    # vLLM and llama.cpp reject every later request if the history has invalid arguments, so such a
-    # message is rebuilt: https://github.com/local-inference-lab/vllm/issues/684.
-    may_return = all(map(has_object, said.tool_calls))
     return Decision(
         said.content,
         said.tool_calls,
         usage(body) if _usage_of(body) else None,
         reason,
-        ProviderPayload(NAME, items) if items and may_return else None,
+        ProviderPayload(NAME, items) if items else None,
         stop_word=word or "",
         reasoning=said.reasoning,
         media=said.media,

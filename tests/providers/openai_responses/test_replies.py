@@ -12,6 +12,7 @@ from agentic.providers.openai_responses import (
     STOP_WORDS,
     decode_response,
     encode,
+    encode_request,
     is_context_overflow,
     stop_reason,
     usage,
@@ -57,9 +58,9 @@ def test_reply_with_broken_arguments_is_mended(
     decision = decode_response(response(REASONING, {**CALL, "arguments": '{"path": "a'}))
 
     assert decision.tool_calls[0].arguments == '{"path": "a'
-    assert json.loads(encode([as_message(decision)])[0]["arguments"]) == {
-        "unparsed_arguments": '{"path": "a'
-    }
+    reasoning, call = encode_request([Message("user", "Read."), as_message(decision)])["input"][1:3]
+    assert json.loads(call["arguments"]) == {"unparsed_arguments": '{"path": "a'}
+    assert reasoning == REASONING
 
 
 def test_reply_cut_while_thinking_is_dropped(
