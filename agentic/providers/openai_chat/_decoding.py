@@ -72,7 +72,7 @@ def decode_message(wire: Any) -> Message:
     role, content = text_at(wire, "role"), at(wire, "content")
     native = decoded_native(NAME, wire, holds_reasoning=_holds_bound_reasoning(wire))
     if role == "assistant":
-        if messages := messages_of(wire):
+        if MESSAGES in wire and (messages := messages_of(wire)):
             return _decoded_messages(messages, native)
         return _assistant(wire, content, native)
     text = _text_of(content)
@@ -109,6 +109,9 @@ def _assistant(wire: Mapping[str, Any], content: Any, native: ProviderPayload) -
 
 
 def _holds_bound_reasoning(wire: Any) -> bool:
+    # Most messages have no reasoning at all.
+    if not isinstance(wire, dict) or _BOUND.isdisjoint(wire):
+        return False
     details = any(map(_is_bound, items_at(wire, "reasoning_details")))
     signed = items_at(wire, "thinking_blocks") or text_at(wire, "reasoning_opaque")
     return details or bool(signed)
@@ -135,7 +138,7 @@ def without_bound_reasoning(wire: Any) -> Any:
 def messages_of(wire: Any) -> list[dict[str, Any]]:
     """Return the messages of a reply that consists of several; of any other none."""
     # Made by `decode_response`: a message with other fields besides is one that a server sent.
-    if not isinstance(wire, dict) or MESSAGES not in wire or wire.keys() != {"role", MESSAGES}:
+    if not isinstance(wire, dict) or wire.keys() != {"role", MESSAGES}:
         return []
     return [each for each in items_at(wire, MESSAGES) if isinstance(each, dict)]
 
