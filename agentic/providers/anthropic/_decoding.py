@@ -79,13 +79,14 @@ class IncrementalDecoder:
         return decoded
 
     def _read(self, position: int, payload: Any, first: Any) -> Message:
+        wire = wire_message(payload)
         native = decoded_native(
             NAME,
             payload,
             joins_previous=payload is not first,
-            holds_reasoning=any(map(_is_thinking, items_at(wire_message(payload), "content"))),
+            holds_reasoning=any(map(_is_thinking, items_at(wire, "content"))),
         )
-        message = _read(wire_message(payload), self._names.values, native)
+        message = _read(wire, self._names.values, native)
         for call in message.tool_calls:
             self._names.add(position, call.id, call.name)
         return message
