@@ -71,8 +71,10 @@ class AgentConfig(AgentSettings):
         """Return the model's limits: `context_window`, or those of the decider or the catalog."""
         if self.context_window is not None:
             # A window that is written says nothing of how long a reply may be.
-            known = limits.lookup(served_name(self.model))
-            return ModelLimits(self.context_window, known.max_output)
+            model_limits = limits.lookup(served_name(self.model))
+            return attrs.evolve(
+                model_limits, context_window=self.context_window, known=True, relative=""
+            )
         return self._limits(self.model, "model")
 
     def counter(self) -> ModelCounter:
@@ -89,10 +91,10 @@ class AgentConfig(AgentSettings):
         Raises:
             ConfigProblems: numbers in the file contradict one another or the window.
         """
-        known = self.limits()
-        reply = reply_tokens(self.model, self.model_options, known)
+        model_limits = self.limits()
+        reply = reply_tokens(self.model, self.model_options, model_limits)
         with self._blaming("context"):
-            return make_policy(self.context, known.context_window, self._origin, reply)
+            return make_policy(self.context, model_limits.context_window, self._origin, reply)
 
     def compactor(self) -> Compactor:
         """Return the compactor, which falls back to a digest; it connects on first use."""

@@ -6,6 +6,8 @@ Start with `lookup` and `ModelLimits`.
 `binds_reasoning` returns in a `Binding` how a model treats reasoning whose preceding request has
 changed.
 
+`reply_reserve` returns what a budget keeps free of a window by default.
+
 `get_context_limit` and its table, which `agentic.compat.supyagent` lists, can be imported from here
 as well.
 """
@@ -20,6 +22,7 @@ from agentic.limits._cache_terms import cache_terms as cache_terms
 from agentic.limits._lookup import get_context_limit as get_context_limit
 from agentic.limits._lookup import lookup
 from agentic.limits._model_limits import ModelLimits, Provider
+from agentic.limits._model_limits import reply_reserve as reply_reserve
 
 if typing.TYPE_CHECKING:
     from agentic.limits._catalog import CONTEXT_LIMITS as CONTEXT_LIMITS

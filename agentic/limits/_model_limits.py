@@ -6,6 +6,11 @@ import attrs
 
 from agentic._validate import is_whole
 
+# pi-mono reserves 16,384 (https://github.com/badlogic/pi-mono), which would be all of a small
+# window.
+_RESERVE_TOKENS = 16_384
+_PARTS_OF_WINDOW = 4
+
 
 def _tokens(_: object, attribute: "attrs.Attribute[int]", value: object) -> None:
     remedy = "write the number out, or take it from limits.lookup(model)"
@@ -33,6 +38,10 @@ class ModelLimits:
     """The model of the catalog whose limits are assumed, because it is the newest one of the same
     family and this model is newer still. Empty if the model is known, or its family is not."""
 
+    window_includes_reply: bool = attrs.field(default=False, kw_only=True, repr=False)
+    """Whether a request is refused if its input and the longest reply that it asks for exceed the
+    window together, even if the reply would be short."""
+
     @property
     def usable(self) -> bool:
         """Return whether a budget may rely on the window: the model's own, or a relative's.
@@ -53,6 +62,15 @@ class ModelLimits:
             return ""
         relative = f", as for {self.relative}, the newest relative that is known"
         return f"{self.context_window:,} tokens are assumed{relative if self.relative else ''}"
+
+
+def reply_reserve(window: int) -> int:
+    """Return the tokens of a window that are kept free for the reply, unless a budget says more.
+
+    >>> reply_reserve(200_000), reply_reserve(8_000)
+    (16384, 2000)
+    """
+    return min(_RESERVE_TOKENS, window // _PARTS_OF_WINDOW)
 
 
 class Provider(Protocol):

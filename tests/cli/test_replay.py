@@ -184,6 +184,14 @@ def test_bad_file_does_not_stop_others(agentic: Agentic, session: Path) -> None:
     assert "\nlong (63 messages" in done.out
 
 
+def test_window_of_a_newer_model_is_its_relative_s(agentic: Agentic, session: Path) -> None:
+    """A family that is known has a window to start with, and a line says so."""
+    done = agentic("replay", session, "--model", "grok-5")
+
+    assert done.status == 0
+    assert "500,000 tokens are assumed, as for grok-4.7" in done.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "told"),
     [
@@ -193,7 +201,6 @@ def test_bad_file_does_not_stop_others(agentic: Agentic, session: Path) -> None:
         (["-w", "-5"], 2, "-5 is below 0"),
         (["-w", "16q"], 2, "'16q' is no number of tokens; write 128000, 128k or 1m"),
         (["-w", "1e999k"], 2, "no number of tokens"),
-        (["--model", "grok-5"], 0, "500,000 tokens are assumed, as for grok-4.7"),
         (["-w", "4000", "--model", "my-own"], 0, "the price list does not have 'my-own'"),
         (["-w", "4000", "-p", "forget"], 1, ", ".join(POLICIES)),
         (["-w", "4000", "-p", "keep_last:last=3"], 1, "its options: keep_recent"),

@@ -87,7 +87,8 @@ def test_numbers_that_nobody_wrote_give_way(
 @pytest.mark.parametrize(
     ("text", "reserve"),
     [
-        ("model: anthropic:claude-opus-4-1", 32_000),
+        ("model: anthropic:claude-opus-4-1", 16_384),
+        ("model: anthropic:claude-opus-4-5", 32_000),
         ("model: anthropic:claude-opus-4-1\nmodel_options: {max_tokens: 1000}", 4_096),
         ("model: anthropic:claude-opus-4-1\ncontext: {response_reserve: 5000}", 5_000),
         ("model: anthropic:claude-sonnet-5", 125_000),
@@ -186,14 +187,14 @@ def test_budget_numbers_are_written_once() -> None:
     found = {
         (node.value, path.relative_to(root).as_posix())
         for room in ("config", "cli", "session", "context/budget")
-        for path in (root / room).rglob("*.py")
+        for path in [*(root / room).rglob("*.py"), root / "limits/_model_limits.py"]
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Constant) and node.value in (4_096, 16_384, 20_000, 128_000)
     }
 
     assert sorted(found) == [
         (4_096, "config/_records.py"),
-        (16_384, "context/budget/_policy.py"),
+        (16_384, "limits/_model_limits.py"),
         (20_000, "context/budget/_policy.py"),
         (128_000, "config/_records.py"),
     ]

@@ -10,11 +10,11 @@ import attrs
 from agentic._protocols import CompactionReason
 from agentic._validate import amount, must_be, seconds, share, whole
 from agentic.errors import ConfigError
+from agentic.limits import reply_reserve
 from agentic.messages import Message, find_summary, prefix_length
 
-# The token defaults are those of pi-mono (reserve 16,384, keep 20,000), limited to shares of the
-# window so that a small window has room for both. The six recent messages are supyagent's default.
-_RESERVE_TOKENS = 16_384
+# The token default is that of pi-mono, limited to a share of the window so that a small window has
+# room for it. The six recent messages are supyagent's default.
 _KEEP_RECENT_TOKENS = 20_000
 
 
@@ -23,12 +23,11 @@ _GAIN = amount("gain", "leave it at 1.0")
 
 # mypy's attrs plugin does not know converters that take the instance, hence the ignore below.
 def _default_reserve(given: int | None, policy: Any) -> Any:
-    return _share(policy.context_window, 4, _RESERVE_TOKENS) if given is None else given
-
-
-def _share(window: object, parts: int, most: int) -> int:
+    if given is not None:
+        return given
     # Converters run before validators: a window that is not an int is refused by its validator.
-    return min(most, window // parts) if isinstance(window, int) else 0
+    window = policy.context_window
+    return reply_reserve(window) if isinstance(window, int) else 0
 
 
 @attrs.frozen
@@ -106,7 +105,7 @@ class Policy:
         whichever is less.
         """
         if self._keep_recent_tokens is None:
-            return _share(self.context_window, 3, _KEEP_RECENT_TOKENS)
+            return min(_KEEP_RECENT_TOKENS, self.context_window // 3)
         return self._keep_recent_tokens
 
     @property

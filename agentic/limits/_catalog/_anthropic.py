@@ -1,11 +1,15 @@
 """Anthropic: Claude."""
 
 from datetime import date
+from functools import partial
 
 from agentic.limits._cache_terms import CacheTerms
 from agentic.limits._catalog._source import LITELLM, Source
 from agentic.limits._model_limits import ModelLimits
 
+_before_4_5 = partial(ModelLimits, window_includes_reply=True)
+"""Claude 4.5 and later may be asked for a reply that the window has no room for:
+https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons (2026-11)."""
 LIMITS = (
     Source(
         "https://platform.claude.com/docs/en/models/fable-5-2/whats-new-fable-5-2",
@@ -28,7 +32,7 @@ LIMITS = (
         LITELLM,
         {
             "claude-mythos-preview": ModelLimits(1_000_000, 128_000),
-            "claude-3-sonnet": ModelLimits(200_000, 4_096),
+            "claude-3-sonnet": _before_4_5(200_000, 4_096),
         },
         date(2026, 11, 27),
     ),
@@ -56,20 +60,20 @@ LIMITS = (
         "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/models.generated.ts",
         # Other sources say 64,000 (Roo Code); the smaller number is used.
         {
-            "claude-opus-4-1": ModelLimits(200_000, 32_000),
+            "claude-opus-4-1": _before_4_5(200_000, 32_000),
         },
         date(2026, 11, 22),
     ),
     Source(
         "https://docs.aihubmix.com/en/api/Claude-Native",
         {
-            "claude-opus-4": ModelLimits(200_000, 32_000),
-            "claude-sonnet-4": ModelLimits(200_000, 64_000),
-            "claude-3-7-sonnet": ModelLimits(200_000, 64_000),
-            "claude-3-5-sonnet": ModelLimits(200_000, 8_192),
-            "claude-3-5-haiku": ModelLimits(200_000, 8_192),
-            "claude-3-opus": ModelLimits(200_000, 4_096),
-            "claude-3-haiku": ModelLimits(200_000, 4_096),
+            "claude-opus-4": _before_4_5(200_000, 32_000),
+            "claude-sonnet-4": _before_4_5(200_000, 64_000),
+            "claude-3-7-sonnet": _before_4_5(200_000, 64_000),
+            "claude-3-5-sonnet": _before_4_5(200_000, 8_192),
+            "claude-3-5-haiku": _before_4_5(200_000, 8_192),
+            "claude-3-opus": _before_4_5(200_000, 4_096),
+            "claude-3-haiku": _before_4_5(200_000, 4_096),
         },
         date(2026, 11, 21),
     ),

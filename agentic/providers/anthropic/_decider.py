@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import attrs
 
-from agentic.limits import ModelLimits
+from agentic.limits import ModelLimits, reply_reserve
 from agentic.loop import Decision, Input
 from agentic.messages import leading_system_count
 from agentic.providers._bound_requests import (
@@ -42,11 +42,9 @@ _DEFAULT_MAX_TOKENS = 4096
 _LARGEST_UNSTREAMED = 8192
 
 # The default reply limit is `_LARGE_REPLY` tokens, or the window divided by `_PARTS_OF_WINDOW` if
-# larger. Models before Claude 4.5 reject a request if its input plus `max_tokens` exceed the window
-# (https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons, 2026-11), so
-# requesting their full 64,000 would take that much of a 200,000-token window from the conversation.
-# A file that an agent writes in one call seldom takes 32,000 tokens, and one that is cut off has to
-# be written again.
+# larger. A file that an agent writes in one call seldom takes 32,000 tokens, and one that is cut
+# off has to be written again. Models before Claude 4.5, which reject a request if its input plus
+# `max_tokens` exceed the window, are asked for what a `budget.Policy` reserves by default.
 _LARGE_REPLY = 32_000
 _PARTS_OF_WINDOW = 8
 # In a small window, a reply may have at most the window divided by this, even if the model's reply
@@ -86,9 +84,9 @@ class Decider(ModelDecider):
     model: str
     options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
     """Additional arguments of the call. Without `max_tokens`, a reply may be as long as the model
-    allows, but at most 32,000 tokens or an eighth of the window, whichever is larger;
-    `budget_tokens` for thinking are added to that. `system` and `tools` come before those of the
-    request; `messages` are not replaced."""
+    allows, but at most 32,000 tokens or an eighth of the window, whichever is larger, and before
+    Claude 4.5 what a `budget.Policy` reserves by default; `budget_tokens` for thinking are added.
+    `system` and `tools` come before those of the request; `messages` are not replaced."""
     prompt_cache: bool = attrs.field(default=True, kw_only=True)
     """Whether the tools, the system prompt and the newest messages are marked for the cache, which
     makes a long conversation cost a fifth. If you set a `cache_control` yourself, no other is
@@ -230,23 +228,37 @@ class Decider(ModelDecider):
 def reply_tokens(limits: ModelLimits, options: Mapping[str, Any] = MappingProxyType({})) -> int:
     """Return the `max_tokens` that a `Decider` with these options requests for a reply.
 
-    For a model before Claude 4.5, a budget has to reserve this many tokens.
-
     >>> reply_tokens(ModelLimits(200_000, 64_000))
     32000
+
+    A model before Claude 4.5 is asked for no more than the default reserve of a `budget.Policy`,
+    unless `budget_tokens` for thinking leave no room in it for a reply. With a smaller reserve,
+    pass `max_tokens`.
+
+    >>> reply_tokens(ModelLimits(200_000, 64_000, window_includes_reply=True))
+    16384
     """
     told = options.get("max_tokens")
     if isinstance(told, int):
         return told
     budget = at(options, "thinking", "budget_tokens")
     thinking = budget if isinstance(budget, int) else 0
+    # `max_tokens` includes thinking, and so does the limit of a model.
+    longest = limits.max_output or _DEFAULT_MAX_TOKENS + thinking
+    if limits.window_includes_reply:
+        reserve = reply_reserve(limits.context_window)
+        return min(longest, max(reserve, thinking + _DEFAULT_MAX_TOKENS))
+    return min(longest, _large_reply(limits) + thinking)
+
+
+def _large_reply(limits: ModelLimits) -> int:
+    """Return how long a reply may be that a window has room for."""
     window = limits.context_window
     most = max(_LARGE_REPLY, window // _PARTS_OF_WINDOW)
     # The default window of an unknown model might limit the reply without need.
     if limits.usable and window:
         most = min(most, window // _MOST_OF_WINDOW)
-    # `max_tokens` includes thinking, and so does the limit of a model.
-    return min(limits.max_output or _DEFAULT_MAX_TOKENS + thinking, most + thinking)
+    return most
 
 
 def _leave_out(body: dict[str, Any], is_stale: Callable[[Any], bool]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from agentic.context.budget import Manager, Policy
 from agentic.context.compactors import Digest
 from agentic.errors import ContextOverflow, IncompleteReply, RequestFailed
 from agentic.history import MemoryStore
-from agentic.limits import ModelLimits
+from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input, Result, Runner
 from agentic.messages import ContextSummary, Message, ToolResult
 from agentic.providers.anthropic import Decider, validate
@@ -151,7 +151,7 @@ class Server:
         address = f"http://127.0.0.1:{port}"
         client = sdk.AsyncAnthropic(api_key="none", base_url=address, max_retries=0)
         try:
-            yield Decider(client, "claude-x", **{"limits": LIMITS, **settings})
+            yield Decider(client, **{"model": "claude-x", "limits": LIMITS, **settings})
         finally:
             await client.close()
             await runner.cleanup()
@@ -394,6 +394,9 @@ def test_endless_pauses_are_given_up() -> None:
         (ModelLimits(0, 64_000), 32_000),
         (ModelLimits(40_000, 40_000), 10_000),
         (ModelLimits(8_192, 0, known=False), 4_096),
+        (ModelLimits(200_000, 64_000, window_includes_reply=True), 16_384),
+        (ModelLimits(200_000, 8_192, window_includes_reply=True), 8_192),
+        (ModelLimits(40_000, 40_000, window_includes_reply=True), 10_000),
     ],
 )
 def test_replies_leave_room_for_the_conversation(limits: ModelLimits, expected: int) -> None:
@@ -404,6 +407,38 @@ def test_replies_leave_room_for_the_conversation(limits: ModelLimits, expected: 
 
     assert server.bodies[0]["max_tokens"] == expected
     assert server.bodies[0].get("stream", False) is (expected > 8_192)
+
+
+OLDER = [
+    "claude-3-haiku",
+    "claude-3-7-sonnet",
+    "claude-opus-4",
+    "claude-opus-4-1",
+    "claude-sonnet-4",
+]
+
+
+@pytest.mark.parametrize("model", OLDER)
+def test_reply_of_older_model_fits_the_default_reserve(model: str) -> None:
+    """A full context and the reply that is asked for are within the window."""
+    server = Server(reply(text("Yes.")))
+
+    decide(server, model=model, limits=None)
+
+    policy = Policy(lookup(model).context_window)
+    assert policy.available_tokens + server.bodies[0]["max_tokens"] <= policy.context_window
+
+
+def test_thinking_of_older_model_is_within_the_reserve_where_it_fits() -> None:
+    """`max_tokens` includes it; a larger budget leaves room for a short reply."""
+    limits = ModelLimits(200_000, 64_000, window_includes_reply=True)
+    server = Server(reply(text("Yes.")))
+
+    for budget in (8_000, 30_000):
+        thinking = {"type": "enabled", "budget_tokens": budget}
+        decide(server, limits=limits, options={"thinking": thinking})
+
+    assert [body["max_tokens"] for body in server.bodies] == [16_384, 34_096]
 
 
 def test_max_tokens_may_be_told() -> None:
