@@ -19,7 +19,7 @@ from agentic.providers._bound_requests import (
     with_drop,
 )
 from agentic.providers._model import ModelDecider, counted_tokens
-from agentic.providers.anthropic._decoding import NAME, blocks_of
+from agentic.providers.anthropic._decoding import NAME, blocks_of, is_thinking
 from agentic.providers.anthropic._encoding import TOOL_NAMES, encode_request
 from agentic.providers.anthropic._replies import decode_response, reply_blocks, usage
 from agentic.providers.anthropic._streaming import StreamedResponse, stream_error
@@ -267,7 +267,7 @@ def _leave_out(body: dict[str, Any], is_stale: Callable[[Any], bool]) -> dict[st
 
 def _signature_of(block: Any) -> Any:
     """Return what identifies a block of reasoning; None for another block."""
-    if text_at(block, "type") not in {"thinking", "redacted_thinking"}:
+    if not is_thinking(block):
         return None
     fields = ("signature", "data", "thinking")
     return next(filter(None, (text_at(block, field) for field in fields)), "")

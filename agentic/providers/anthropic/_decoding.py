@@ -84,7 +84,7 @@ class IncrementalDecoder:
             NAME,
             payload,
             joins_previous=payload is not first,
-            holds_reasoning=any(map(_is_thinking, items_at(wire, "content"))),
+            holds_reasoning=any(map(is_thinking, items_at(wire, "content"))),
         )
         message = _read(wire, self._names.values, native)
         for call in message.tool_calls:
@@ -140,12 +140,13 @@ def without_thinking(payload: Any) -> Any:
     wire = wire_message(payload)
     if not isinstance(wire, dict) or not isinstance(wire.get("content"), list):
         return payload
-    kept = [block for block in wire["content"] if not _is_thinking(block)]
+    kept = [block for block in wire["content"] if not is_thinking(block)]
     stripped = {**wire, "content": kept}
     return stripped if wire is payload else {**payload, "message": stripped}
 
 
-def _is_thinking(block: Any) -> bool:
+def is_thinking(block: Any) -> bool:
+    """Return whether a block is reasoning, readable or not."""
     return text_at(block, "type") in _THINKING
 
 

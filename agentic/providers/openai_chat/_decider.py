@@ -11,7 +11,7 @@ from agentic.providers._bound_requests import BoundRequests
 from agentic.providers._model import ModelDecider
 from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.kit._json import has_object
-from agentic.providers.openai_chat._decoding import NAME
+from agentic.providers.openai_chat._decoding import BOUND_FIELDS, NAME
 from agentic.providers.openai_chat._encoding import TOOL_NAMES
 from agentic.providers.openai_chat._replies import decode_response, failure_in
 from agentic.providers.openai_chat._requests import GrowingRequests
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _OURS = {"tools", "stream", "stream_options"}
 """Options that are not passed on unchanged."""
-_SIGNED = {"reasoning_details", "thinking_blocks"}
+_SIGNED = {"reasoning_details", "thinking_blocks", "reasoning_opaque"}
 _OWN_FIELDS = "provider_specific_fields"
 
 
@@ -135,16 +135,19 @@ def leave_out_reasoning(body: dict[str, Any], is_stale: Callable[[Any], bool]) -
     """Return a request without the signed reasoning whose signature is stale.
 
     A gateway keeps the reasoning of a model in a list next to the text: OpenRouter in
-    `reasoning_details`, LiteLLM in `thinking_blocks`, which it repeats among its own fields.
+    `reasoning_details`, LiteLLM in `thinking_blocks`, which it repeats among its own fields. GitHub
+    Copilot has the signature alone, in `reasoning_opaque`. The text of the reasoning goes with the
+    last of them, because it repeats what they say.
     """
 
     def leave_out(message: dict[str, Any]) -> dict[str, Any]:
         kept = dict(message)
         for field in _SIGNED & message.keys():
-            blocks = items_at(message, field)
+            value = message[field]
+            blocks = value if isinstance(value, list) else [{"signature": value}]
             rest = [each for each in blocks if not is_stale(_signature_of(each))]
-            if not rest:
-                del kept[field]
+            if blocks and not rest:
+                kept = {key: value for key, value in kept.items() if key not in BOUND_FIELDS}
             elif len(rest) < len(blocks):
                 kept[field] = rest
         own = message.get(_OWN_FIELDS)

@@ -32,7 +32,7 @@ NAME = "openai_chat"
 MESSAGES = "messages"
 """The key of several messages in one, which are a reply of Mistral's: see `_decoded_messages`."""
 # The text repeats what the signed blocks say. GitHub Copilot signs its text in `reasoning_opaque`.
-_BOUND = {
+BOUND_FIELDS = {
     *("thinking_blocks", "reasoning_details", "reasoning", "reasoning_content"),
     *("reasoning_text", "reasoning_opaque"),
 }
@@ -130,7 +130,7 @@ def without_bound_reasoning(wire: Any) -> Any:
     """
     if not _holds_bound_reasoning(wire):
         return wire
-    kept = {key: value for key, value in wire.items() if key not in _BOUND}
+    kept = {key: value for key, value in wire.items() if key not in BOUND_FIELDS}
     details = [each for each in items_at(wire, "reasoning_details") if not _is_bound(each)]
     return {**kept, "reasoning_details": details} if details else kept
 

@@ -404,8 +404,18 @@ def test_a_whole_prompt_is_no_overflow(serve: Serve, model: str, counted: int) -
     assert decision.reply == "Done."
 
 
-def test_bound_reasoning_of_a_gateway_is_left_out(serve: Serve) -> None:
-    """The API has no setting for it; the readable text and unsigned reasoning are kept."""
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {
+            "reasoning": "Hm.",
+            "reasoning_details": [{"type": "reasoning.text", "signature": "EqQB"}],
+        },
+        {"reasoning_text": "Hm.", "reasoning_opaque": "EqQB"},
+    ],
+)
+def test_bound_reasoning_of_a_gateway_is_left_out(serve: Serve, fields: dict[str, Any]) -> None:
+    """The API has no setting for it; the readable text goes with what it repeats."""
     refusal = {
         "error": {
             "message": "Provider returned error",
@@ -414,10 +424,9 @@ def test_bound_reasoning_of_a_gateway_is_left_out(serve: Serve) -> None:
         }
     }
     server = serve((400, refusal), _reply())
-    signed = {"type": "reasoning.text", "text": "Hm.", "signature": "EqQB", "index": 0}
     wire = [
         {"role": "user", "content": "Is it?"},
-        {"role": "assistant", "content": "Yes.", "reasoning": "Hm.", "reasoning_details": [signed]},
+        {"role": "assistant", "content": "Yes.", **fields},
         {"role": "user", "content": "Sure?"},
     ]
     decider = openai_chat.Decider(server.connect(), "anthropic/claude-fable-5.2")
@@ -428,5 +437,5 @@ def test_bound_reasoning_of_a_gateway_is_left_out(serve: Serve) -> None:
 
     assert [body["messages"][-3:] for body in server.requests] == [
         wire,
-        *[[wire[0], {"role": "assistant", "content": "Yes.", "reasoning": "Hm."}, wire[2]]] * 2,
+        *[[wire[0], {"role": "assistant", "content": "Yes."}, wire[2]]] * 2,
     ]
