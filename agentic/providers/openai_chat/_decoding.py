@@ -110,7 +110,7 @@ def _assistant(wire: Mapping[str, Any], content: Any, native: ProviderPayload) -
 
 def _holds_bound_reasoning(wire: Any) -> bool:
     # Most messages have no reasoning at all.
-    if not isinstance(wire, dict) or _BOUND.isdisjoint(wire):
+    if not isinstance(wire, dict) or BOUND_FIELDS.isdisjoint(wire):
         return False
     details = any(map(_is_bound, items_at(wire, "reasoning_details")))
     signed = items_at(wire, "thinking_blocks") or text_at(wire, "reasoning_opaque")
