@@ -133,7 +133,7 @@ def test_instructions_stand_behind_the_input() -> None:
 
     assert reply.body["input_transformations"] == []
     assert server.report.changes == 0
-    assert (server.served[-1].uncached, server.served[-1].read) == (901, 2_035)
+    assert (server.served[-1].uncached, server.served[-1].read) == (901, 2_023)
 
 
 def test_instructions_were_in_front() -> None:

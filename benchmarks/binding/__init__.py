@@ -1,0 +1,1 @@
+"""What a server that binds reasoning makes of the requests of every entry point."""
