@@ -29,8 +29,8 @@ async def _langchain(hook: Any, case: Case) -> None:
         return output_of(path)
 
     with case.server.serve() as url:
-        options: dict[str, Any] = {"base_url": url, "api_key": "none", "max_retries": 0}
-        model = ChatAnthropic(**options, model=_MODEL, max_tokens=1_000)
+        options: Any = {"model": _MODEL, "base_url": url, "api_key": "none"}
+        model = ChatAnthropic(**options, max_retries=0)
         agent: Any = create_agent(
             model,
             [read],
