@@ -6,6 +6,7 @@ Start with `lookup` and `ModelLimits`.
 `binds_reasoning` returns in a `Binding` how a model treats reasoning whose preceding request has
 changed.
 
+`longest_name` finds a name, however a provider spells it, in a table of names like those here.
 `reply_reserve` returns what a budget keeps free of a window by default.
 
 `get_context_limit` and its table, which `agentic.compat.supyagent` lists, can be imported from here
@@ -23,6 +24,8 @@ from agentic.limits._lookup import get_context_limit as get_context_limit
 from agentic.limits._lookup import lookup
 from agentic.limits._model_limits import ModelLimits, Provider
 from agentic.limits._model_limits import reply_reserve as reply_reserve
+from agentic.limits._names import check_name as check_name
+from agentic.limits._names import longest_name as longest_name
 
 if typing.TYPE_CHECKING:
     from agentic.limits._catalog import CONTEXT_LIMITS as CONTEXT_LIMITS

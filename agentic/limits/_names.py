@@ -17,9 +17,9 @@ PREFIX_END = re.compile(r"^|[/:.]")
 _VERSION_DOT = re.compile(r"(?<=\d)[.p](?=\d)")
 # OpenRouter's replies name some models like this: anthropic/claude-4.5-sonnet-20250929.
 _VERSION_FIRST = re.compile(r"claude-([4-9]-\d)-([a-z]+)")
-# -0 is the same version (claude-opus-4-0), -1: is Bedrock's revision (gpt-oss-120b-1:0), and four
-# digits are a date (gpt-4-0613).
-_NAME_END = re.compile(r"\Z|[@:/_.]|-(?![1-9]\d?(?![0-9a-z:]))")
+# -0 is the same version (claude-opus-4-0), -1:0 is Bedrock's revision (gpt-oss-120b-1:0), and four
+# digits are a date (gpt-4-0613). In qwen3.9:free and qwen3.9:27b, the 9 is a version.
+_NAME_END = re.compile(r"\Z|[@:/_.]|-(?![1-9]\d?(?![0-9a-z]|:\d(?![0-9a-z])))")
 _BEDROCK = re.compile(r"(?:^|/)(?:[a-z]+(?:-gov)?[.])?[a-z0-9]+[.][a-z]")
 # After the name of a family: -6, 4-max, -v5-pro, -5-1. One digit before the dot, because Azure
 # writes gpt-35 for 3.5.

@@ -22,6 +22,7 @@ import attrs
 
 from agentic._validate import must_count
 from agentic.errors import ConfigError
+from agentic.limits import check_name, longest_name
 from agentic.messages import Message
 from agentic.tokens._count import (
     AnyMessage,
@@ -33,26 +34,30 @@ from agentic.tokens._count import (
 from agentic.tokens._estimate import EstimateCounter
 from agentic.tokens._exact import QuicktokCounter, TiktokenCounter, TokenizersCounter
 
-# The vocabularies of local models that quicktok includes.
+# The vocabularies of local models that quicktok includes. Each version is listed: the next one may
+# have another, as Qwen since 3.5 (https://keras.io/keras_hub/api/models/qwen3_5/qwen3_5_tokenizer/)
+# and Llama since 4.
 _OPEN = {
-    **dict.fromkeys(("llama-3", "llama3", "meta-llama-3"), "llama3"),
-    **dict.fromkeys(("qwen3", "qwen2", "qwen2.5"), "qwen3"),
+    **dict.fromkeys(("llama-3", "llama-3.1", "llama-3.2", "llama-3.3"), "llama3"),
+    **dict.fromkeys(("llama3", "llama3.1", "llama3.2", "llama3.3"), "llama3"),
+    **dict.fromkeys(("meta-llama-3", "meta-llama-3.1", "meta-llama-3.3"), "llama3"),
+    **dict.fromkeys(("qwen2", "qwen2.5", "qwen3"), "qwen3"),
 }
 # How many tokens a model counts where o200k_base counts one. Claude up to 4.6: 1.26 on 452 calls of
-# a recorded session; since Opus 4.7 up to 1.35 times that:
+# a recorded session; since Opus 4.7 up to 1.35 times that, so also of any newer model:
 # https://www.nxcode.io/zh/resources/news/claude-opus-4-7-developer-guide-api-claude-code-migration-2026
 # DeepSeek: 1.13 on 1,900 recorded calls. Gemini: four characters a token (https://ai.google.dev/gemini-api/docs/tokens),
 # of which o200k_base needs 0.9 in code and prose. Others: vocabularies of 128,000 to 256,000 words.
-_SCALES = {
-    "claude": 1.3,
-    **dict.fromkeys(("claude-opus-4-7", "claude-opus-4.7"), 1.55),
-    **dict.fromkeys(("claude-opus-4-8", "claude-opus-4.8"), 1.55),
-    **dict.fromkeys(("claude-opus-5", "claude-sonnet-5", "claude-haiku-5", "claude-fable-5"), 1.55),
-    "deepseek": 1.15,
-    **dict.fromkeys(("gemini", "gemma"), 1.1),
-    # Has its own tokenizer: https://keras.io/keras_hub/api/models/qwen3_5/qwen3_5_tokenizer/
-    **dict.fromkeys(("qwen3.5", "qwen3.6", "qwen3.7"), 1.15),
-}
+_FAMILY_SCALES = {"claude": 1.55, "deepseek": 1.15, "gemini": 1.1, "gemma": 1.1}
+_OLDER_SCALES = dict.fromkeys(
+    (
+        *("claude-instant", "claude-2", "claude-2-1"),
+        *("claude-3", "claude-3-5", "claude-3-7"),
+        *("claude-opus-4", "claude-opus-4-1", "claude-opus-4-5", "claude-opus-4-6"),
+        *("claude-sonnet-4", "claude-sonnet-4-5", "claude-sonnet-4-6", "claude-haiku-4-5"),
+    ),
+    1.3,
+)
 _OTHER_SCALE = 1.15
 _NEWER_OPENAI = ["gpt", "codex"]  # newer than tiktoken's table, but so far with a known vocabulary
 MODEL_ENCODINGS: Mapping[str, str] = MappingProxyType(
@@ -68,6 +73,7 @@ MODEL_ENCODINGS: Mapping[str, str] = MappingProxyType(
 )
 """Maps the start of a model's name to its encoding; `default` is for all others. Claude's
 vocabulary is not public: its entry is a stand-in, and `for_model` is more accurate. Read-only."""
+_ANY_VERSION = ["gpt-5"]  # tiktoken 0.14 states its encoding of gpt-5.1 and of all that follow
 # Routers write `openai/gpt-5`, frameworks `openai:gpt-5`, Bedrock `us.anthropic.claude-...`.
 _PREFIX_END = re.compile(r"^|[/:.]")
 
@@ -109,19 +115,36 @@ def for_model(model: str) -> ModelCounter:
     Raises:
         ConfigError: the name is not a str.
     """
-    known = _longest_name(model, [*_OPEN, *_SCALES, *MODEL_ENCODINGS])
-    # First, because `claude` is in both tables, and its encoding is only a stand-in.
-    if known in _SCALES:
-        return _estimated(model, _SCALES[known])
-    if known in _OPEN:
-        return _exact(model, _OPEN[known]) or _estimated(model, _OTHER_SCALE)
-    if known:
-        encoding = MODEL_ENCODINGS[known]
+    check_name(model)
+    # First, because `claude` has an encoding, too, which is only a stand-in.
+    if scale := _scale(model):
+        return _estimated(model, scale)
+    if name := longest_name(model, _OPEN):
+        return _exact(model, _OPEN[name]) or _estimated(model, _OTHER_SCALE)
+    if encoding := _known_encoding(model):
         return _exact(model, encoding) or _estimated(model, 1.0, encoding)
-    if _longest_name(model, _NEWER_OPENAI) and (stand_in := _exact(model, "o200k_base")):
-        said = f"probably {stand_in.description}, as for the models before it"
-        return attrs.evolve(stand_in, is_exact=False, description=said)
+    if _longest_beginning(model, _NEWER_OPENAI) and (stand_in := _exact(model, "o200k_base")):
+        sentence = f"probably {stand_in.description}, as for the models before it"
+        return attrs.evolve(stand_in, is_exact=False, description=sentence)
     return _estimated(model, _OTHER_SCALE)
+
+
+def _scale(model: str) -> float | None:
+    """Return the scale of a model of a family whose vocabulary is not public."""
+    if older := longest_name(model, _OLDER_SCALES):
+        return _OLDER_SCALES[older]
+    family = _longest_beginning(model, _FAMILY_SCALES)
+    return _FAMILY_SCALES[family] if family else None
+
+
+def _known_encoding(model: str) -> str | None:
+    """Return the encoding that tiktoken states for exactly this version of a model.
+
+    >>> _known_encoding("gpt-4"), _known_encoding("gpt-4.9"), _known_encoding("gpt-5.9")
+    ('cl100k_base', None, 'o200k_base')
+    """
+    name = longest_name(model, MODEL_ENCODINGS) or _longest_beginning(model, _ANY_VERSION)
+    return MODEL_ENCODINGS[name] if name else None
 
 
 def _exact(model: str, encoding: str) -> ModelCounter | None:
@@ -162,24 +185,24 @@ def get_encoding(model: str) -> str:
     >>> get_encoding("my-model")
     'cl100k_base'
     """
-    return MODEL_ENCODINGS[_longest_name(model, MODEL_ENCODINGS) or "default"]
+    check_name(model)
+    return MODEL_ENCODINGS[_longest_beginning(model, MODEL_ENCODINGS) or "default"]
 
 
-def _longest_name(model: str, names: Iterable[str]) -> str | None:
-    """Return the longest of these names that the model's name begins with, without its prefix.
+def _longest_beginning(model: str, beginnings: Iterable[str]) -> str | None:
+    """Return the longest of these that the model's name begins with, without its prefix.
 
-    >>> _longest_name("azure/GPT-4o-mini", ["gpt-4", "gpt-4o"])
+    Unlike `longest_name`, it does not tell one version from the next.
+
+    >>> _longest_beginning("azure/GPT-4o-mini", ["gpt-4", "gpt-4o"])
     'gpt-4o'
-    >>> _longest_name("o100", ["o1"]) is None
+    >>> _longest_beginning("o100", ["o1"]) is None
     True
     """
-    if not isinstance(model, str):
-        remedy = "pass the name that you send to the provider"
-        raise ConfigError("model", model, "a str such as 'gpt-4o'", remedy)
     text = model.strip().lower()
     tails = [text[end.end() :] for end in _PREFIX_END.finditer(text)]
-    found = [name for name in names if any(_begins(tail, name) for tail in tails)]
-    return max(found, key=len, default=None)
+    matches = [each for each in beginnings if any(_begins(tail, each) for tail in tails)]
+    return max(matches, key=len, default=None)
 
 
 def _begins(tail: str, name: str) -> bool:

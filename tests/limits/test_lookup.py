@@ -246,7 +246,8 @@ def test_newer_model_has_limits_of_newest_relative(model: str, relative: str) ->
 
 
 @pytest.mark.parametrize(
-    "model", ["gpt-41", "gpt-7o", "gpt-35", "claude-7", "gpt-5.9", "claude-opus-4-99", "opus-7"]
+    "model",
+    ["gpt-41", "gpt-7o", "gpt-35", "claude-7", "gpt-5.9", "gpt-5.9:free", "claude-opus-4-99"],
 )
 def test_model_that_is_not_newer_has_no_relative(model: str) -> None:
     """An older one, one without a family's beginning, and Azure's spelling of 4.1."""

@@ -73,10 +73,19 @@ def test_the_table_agrees_with_tiktoken() -> None:
         ("meta-llama/Llama-3.1-8B-Instruct", True, "exact: llama3 by quicktok"),
         ("qwen2.5:7b", True, "exact: qwen3 by quicktok"),
         ("qwen3.5-35b", False, "times 1.15"),
+        ("qwen3.8-max", False, "times 1.15"),
+        ("qwen3-coder-30b", True, "exact: qwen3 by quicktok"),
+        ("llama3.3:70b", True, "exact: llama3 by quicktok"),
+        ("gpt-5.4-mini", True, "exact: o200k_base by quicktok"),
         ("gpt-6-sol", False, "probably exact: o200k_base"),
         ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", False, "times 1.3"),
         ("claude-opus-4.7", False, "times 1.55"),
         ("claude-opus-5-5", False, "times 1.55"),
+        ("claude-mythos-5-2", False, "times 1.55"),
+        ("claude-mythos-5", False, "times 1.55"),
+        ("claude-opus-7", False, "times 1.55"),
+        ("claude-3.5-sonnet", False, "times 1.3"),
+        ("claude-haiku-4-5@20251001", False, "times 1.3"),
         ("gemini-3-pro-preview", False, "times 1.1"),
         ("deepseek-chat", False, "times 1.15"),
         ("my-model", False, "times 1.15"),
@@ -89,6 +98,20 @@ def test_model_gets_the_best_counter(model: str, is_exact: bool, said: str) -> N
     assert (counter.model, counter.is_exact) == (model, is_exact)
     assert said in counter.description
     assert counter.count("") == 0 < counter.count("Hello, world!")
+
+
+@pytest.mark.parametrize("version", ["{}.9", "{}-9", "{}.9-max", "acme/{}.9:free", "{}.9:27b"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        *("gpt-4", "gpt-4.1", "gpt-3.5", "gpt-oss", "o1", "o3", "o4-mini"),
+        *("llama-3", "llama3.1", "llama-3.3", "meta-llama-3.1", "qwen2", "qwen2.5", "qwen3"),
+    ],
+)
+def test_newer_version_is_never_exact(model: str, version: str) -> None:
+    """Its vocabulary may be another, as that of Qwen 3.5 is."""
+    assert for_model(model).is_exact
+    assert not for_model(version.format(model)).is_exact
 
 
 def test_model_counter_is_value_and_counter() -> None:
