@@ -9,6 +9,8 @@ Start with `Proxy`, or with the command `agentic proxy`. Needs the extra: pip in
 - Answers are passed on as they arrive: status, headers and bytes. If the provider refuses a request
   as too large, in an error or at the start of a stream, one smaller request follows. If the client
   leaves, the request is cancelled.
+- If the provider refuses the reasoning in a request that was cut, because what precedes it has
+  changed, the same request follows once more, with the setting that drops it or without it.
 - Conversations are told apart by the hash of the credential and by the messages that they
   continue. They are held in memory, and the number of them is bounded. Nothing is stored unless a
   folder for their summaries is named.

@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from agentic._validate import seconds, whole
 from agentic.bridges.dicts import Conversation
 from agentic.bridges.proxy._body import RequestBody
+from agentic.bridges.proxy._bound import send_bound, with_beta
 from agentic.bridges.proxy._folder import StateFolder
 from agentic.bridges.proxy._pool import PooledConversation, ProxyPool
 from agentic.bridges.proxy._replies import ReplyReader
@@ -30,6 +31,7 @@ from agentic.context.budget import Compactor, Policy
 from agentic.context.strategies import Chain, ContextStrategy
 from agentic.errors import ContextOverflow
 from agentic.providers import anthropic, openai_chat
+from agentic.providers._bound_requests import BoundRequests
 from agentic.tokens import Counter
 
 _log = logging.getLogger(__name__)
@@ -175,7 +177,7 @@ class Proxy:
         self, request: Request, raw: bytes, body: RequestBody, pooled: PooledConversation
     ) -> Relay:
         fitted = await _fitted(pooled.conversation, body, refused=False)
-        relay = await self._send(request, raw, body, fitted)
+        relay = await self._send(request, raw, body, fitted, pooled.bound)
         if fitted is not None:
             relay.reader = _reader(pooled.wire, relay.upstream)
             try:
@@ -186,7 +188,7 @@ class Proxy:
             if smaller is not None:
                 # Before the second request, so that the provider stops answering the first.
                 await relay.close()
-                relay = await self._send(request, raw, body, smaller)
+                relay = await self._send(request, raw, body, smaller, pooled.bound)
                 relay.reader = _reader(pooled.wire, relay.upstream)
 
         def settle(reply: Any) -> None:
@@ -209,7 +211,12 @@ class Proxy:
             return None
 
     async def _send(
-        self, request: Request, raw: bytes, body: RequestBody, fitted: Mapping[str, Any] | None
+        self,
+        request: Request,
+        raw: bytes,
+        body: RequestBody,
+        fitted: dict[str, Any] | None,
+        bound: BoundRequests,
     ) -> Relay:
         """Send a fitted request: the bytes as they came if nothing was changed."""
         encoding, accepted = b"accept-encoding", request.headers.get("accept-encoding", "")
@@ -217,11 +224,15 @@ class Proxy:
         # has neither br nor zstd.
         extra = [(encoding, b"gzip" if "gzip" in accepted else b"identity")]
         if fitted is None or body.is_same(fitted):
-            sent = await self._upstream.send(request, raw, [encoding], extra)
-        else:
-            dropped = [encoding, _ENCODED, _LENGTH]
-            sent = await self._upstream.send(request, body.write(fitted), dropped, extra)
-        return Relay(sent)
+            return Relay(await self._upstream.send(request, raw, [encoding], extra))
+
+        async def send(content: dict[str, Any], asks: bool) -> Relay:
+            beta = [with_beta(request.headers.raw)] if asks else []
+            dropped = [encoding, _ENCODED, _LENGTH, *(name for name, _ in beta)]
+            written = body.write(content)
+            return Relay(await self._upstream.send(request, written, dropped, [*extra, *beta]))
+
+        return await send_bound(bound, fitted, send)
 
     async def _read_body(self, request: Request) -> bytes:
         raw = bytearray()

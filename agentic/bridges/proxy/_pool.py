@@ -17,7 +17,9 @@ import attrs
 from agentic.bridges._lists import find_continued, find_nearest
 from agentic.bridges.dicts import Conversation
 from agentic.bridges.proxy._body import ListText
+from agentic.bridges.proxy._bound import bound_requests
 from agentic.bridges.proxy._folder import StateFolder
+from agentic.providers._bound_requests import BoundRequests
 
 _log = logging.getLogger(__name__)
 _MARK = "cache_control"
@@ -44,6 +46,12 @@ class PooledConversation:
     """Its file in the folder, if it has one."""
     covered: int = 0
     """How many items the summary in that file covers."""
+    bound: BoundRequests = attrs.field(init=False)
+    """What the provider has refused of its reasoning."""
+
+    @bound.default
+    def _make_bound(self) -> BoundRequests:
+        return bound_requests(self.wire)
 
 
 @attrs.define(eq=False)

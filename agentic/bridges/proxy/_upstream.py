@@ -121,16 +121,22 @@ class Relay:
         It says so in an error or, after a status of 200, in the first event of a stream, or in the
         body. A stream is held back up to its first content, at most for some seconds.
         """
-        if self.upstream.status_code < _ERROR:
+        answer = await self.read_error()
+        if answer is None:
             return await self._is_refused_later(seconds)
+        request = self.upstream.request
+        return is_context_overflow(httpx.HTTPStatusError("", request=request, response=answer))
+
+    async def read_error(self) -> httpx.Response | None:
+        """Return the beginning of an error, which is passed on later; None if there is none."""
+        if self.upstream.status_code < _ERROR:
+            return None
         while len(self._head) < _HEAD_BYTES and await self._read_on():
             pass
         status, headers = self.upstream.status_code, self.upstream.headers
-        answer = httpx.Response(status)
         with contextlib.suppress(httpx.DecodingError):
-            answer = httpx.Response(status, headers=headers, content=self._head)
-        request = self.upstream.request
-        return is_context_overflow(httpx.HTTPStatusError("", request=request, response=answer))
+            return httpx.Response(status, headers=headers, content=self._head)
+        return httpx.Response(status)
 
     async def _is_refused_later(self, seconds: float) -> bool:
         reader, clock = self.reader, asyncio.get_running_loop().time

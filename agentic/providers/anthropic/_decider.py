@@ -96,7 +96,7 @@ class Decider(ModelDecider):
 
     @_bound.default
     def _make_bound(self) -> BoundRequests:
-        return BoundRequests(self._ask_to_drop, _leave_out)
+        return BoundRequests(self._ask_to_drop, leave_out_reasoning)
 
     async def decide(self, request: Input, /) -> Decision:
         """Request the complete reply; one that may be long is streamed, as the SDK requires.
@@ -261,7 +261,8 @@ def _large_reply(limits: ModelLimits) -> int:
     return most
 
 
-def _leave_out(body: dict[str, Any], is_stale: Callable[[Any], bool]) -> dict[str, Any]:
+def leave_out_reasoning(body: dict[str, Any], is_stale: Callable[[Any], bool]) -> dict[str, Any]:
+    """Return a request without the thinking whose signature is stale."""
     return leave_out_blocks(body, _signature_of, is_stale)
 
 

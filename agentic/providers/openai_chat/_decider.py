@@ -50,7 +50,7 @@ class Decider(ModelDecider):
     )
     """Deciders that serve the same conversations may share one."""
     _bound: BoundRequests = attrs.field(
-        factory=lambda: BoundRequests(_cannot_ask, leave_out_reasoning),
+        factory=lambda: BoundRequests(cannot_ask, leave_out_reasoning),
         kw_only=True,
         eq=False,
         repr=False,
@@ -127,7 +127,7 @@ class Decider(ModelDecider):
         return decision.usage.output >= asked and not has_object(decision.tool_calls[-1])
 
 
-def _cannot_ask(_: dict[str, Any]) -> None:
+def cannot_ask(_: dict[str, Any]) -> None:
     """Return None: this API has no setting for reasoning that is bound to another request."""
 
 
