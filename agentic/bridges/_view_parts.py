@@ -13,7 +13,7 @@ from agentic.context.compactors import Digest
 from agentic.context.strategies import Chain, ContextStrategy
 from agentic.context.view import Prepared, View, as_chain
 from agentic.errors import ConfigError
-from agentic.tokens import Counter, EstimateCounter
+from agentic.tokens import Counter, EstimateCounter, ModelCounter
 from agentic.tools import ToolDefinition
 
 _logger = logging.getLogger(__name__)
@@ -48,18 +48,20 @@ class ViewParts:
         compactor: Compactor | None = None,
         strategies: Chain | Sequence[ContextStrategy] = (),
         counter: Counter | None = None,
+        family: str = "",
     ) -> Self:
         """Return the parts for a model's name, a window in tokens, or a policy.
 
         By default, the counter is the best one installed for the model, otherwise an estimate, and
-        the compactor needs no model: its summaries are short enough to be shown whole.
+        the compactor needs no model: its summaries are short enough to be shown whole. If `window`
+        names no model, media count as for the model `family`.
 
         Raises:
             ConfigError: the model's window is unknown.
         """
         policy = _policy_for(window)
         if counter is None:
-            counter = tokens.for_model(window) if isinstance(window, str) else EstimateCounter()
+            counter = tokens.for_model(window) if isinstance(window, str) else _estimate(family)
         if compactor is None:
             compactor = Digest(max_tokens=_digest_tokens(policy), counter=counter)
         return cls(policy, counter, compactor, strategies)
@@ -105,6 +107,12 @@ def _policy_for(window: Policy | int | str) -> Policy:
     if model_limits.note:
         _logger.warning("the window of %s is not known: %s", window, model_limits.note)
     return Policy(model_limits.context_window)
+
+
+def _estimate(family: str) -> ModelCounter:
+    """Return the counter for a model that nobody named."""
+    description = f"estimated: no model is named; media as for {family or 'a usual one'}"
+    return ModelCounter(family, EstimateCounter(), is_exact=False, description=description)
 
 
 def _digest_tokens(policy: Policy) -> int:

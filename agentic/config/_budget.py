@@ -53,6 +53,7 @@ def make_policy(settings: ContextSettings, window: int, origin: Origin, reply: i
         max_tokens=settings.max_tokens_before_summary,
         max_messages=settings.max_messages_before_summary,
         min_recent_messages=settings.min_recent_messages,
+        tokens_per_media=settings.tokens_per_media,
     )
 
 

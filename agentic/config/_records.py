@@ -72,6 +72,13 @@ class ContextSettings:
     response_reserve: int = number(
         "Tokens of the window to keep free for the reply.", 4_096, least=0
     )
+    tokens_per_media: int | None = number(
+        "Tokens that each image, document or recording counts; null for what it costs with the "
+        "model.",
+        None,
+        least=0,
+        optional=True,
+    )
     summary_model: str | None = text(
         "What summarizes: provider:name, my_agent.py:Name, or digest for no model at all. null "
         "means the agent's own model if it is a provider's, and a digest if it is your own "

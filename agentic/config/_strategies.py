@@ -18,7 +18,9 @@ from agentic.tokens import Counter
 
 _COUNTER = "counter"
 _OVERHEAD = "Tokens that a message takes in addition to its text."
-_MEDIA = "Tokens that an image or another media part takes."
+_MEDIA = (
+    "Tokens that an image or another media part takes; null for what each costs with the model."
+)
 
 
 @attrs.frozen(kw_only=True)
@@ -44,7 +46,7 @@ class _ClearToolOutputsArguments:
         "Whether to clear images and other media in old messages, too.", default=False
     )
     per_message_overhead: int = number(_OVERHEAD, 4, least=0)
-    tokens_per_media: int = number(_MEDIA, 600, least=0)
+    tokens_per_media: int | None = number(_MEDIA, None, least=0, optional=True)
     low_watermark: float = share(
         "The share of the budget that should remain after a clearing.", 0.75
     )
@@ -57,7 +59,7 @@ class _FitWindowArguments:
         "Tokens to keep free for the reply, the system prompt and the tools' schemas.", 0, least=0
     )
     per_message_overhead: int = number(_OVERHEAD, 4, least=0)
-    tokens_per_media: int = number(_MEDIA, 600, least=0)
+    tokens_per_media: int | None = number(_MEDIA, 600, least=0, optional=True)
     low_watermark: float = share(
         "The share of the budget that remains after a cut; 1.0 keeps as much as fits, but cuts at "
         "every turn.",

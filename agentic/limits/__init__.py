@@ -2,6 +2,7 @@
 
 Start with `lookup` and `ModelLimits`.
 
+`media_costs` returns in `MediaCosts` what images and other media cost in tokens.
 `cache_terms` returns in `CacheTerms` the prices of a prompt cache and its lifetime.
 `binds_reasoning` returns in a `Binding` how a model treats reasoning whose preceding request has
 changed.
@@ -29,8 +30,19 @@ from agentic.limits._names import longest_name as longest_name
 
 if typing.TYPE_CHECKING:
     from agentic.limits._catalog import CONTEXT_LIMITS as CONTEXT_LIMITS
+    from agentic.limits._media_costs import OTHER as OTHER
+    from agentic.limits._media_costs import MediaCosts as MediaCosts
+    from agentic.limits._media_costs import media_costs as media_costs
 
 __all__ = ["ModelLimits", "Provider", "lookup"]
 
 # The rows of the catalog are loaded with the first lookup.
-__getattr__, __dir__ = _lazy.load_lazily(__name__, {"CONTEXT_LIMITS": "._catalog"})
+__getattr__, __dir__ = _lazy.load_lazily(
+    __name__,
+    {
+        "CONTEXT_LIMITS": "._catalog",
+        "MediaCosts": "._media_costs",
+        "OTHER": "._media_costs",
+        "media_costs": "._media_costs",
+    },
+)

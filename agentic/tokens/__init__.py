@@ -10,7 +10,9 @@ import typing
 from agentic import _lazy
 from agentic.tokens._context_meter import ContextMeter
 from agentic.tokens._count import CharCounter, Counter, count_message_tokens, count_tokens
+from agentic.tokens._count import FlatMediaCounter as FlatMediaCounter
 from agentic.tokens._count import HeuristicTokenCounter as HeuristicTokenCounter
+from agentic.tokens._count import MediaCounter as MediaCounter
 from agentic.tokens._count import MessageSizes as MessageSizes
 from agentic.tokens._count import TokenCache as TokenCache
 from agentic.tokens._count import approx_token_counter as approx_token_counter

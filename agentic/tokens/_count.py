@@ -1,8 +1,9 @@
 """Counting the tokens of a text, a message and a conversation that grows.
 
 The size of a message is the size of its texts (content, reasoning, names and arguments of calls,
-outputs, errors and notices of results), a flat estimate for each media part, including those of
-results, and an overhead for the role and the delimiters that a provider adds.
+outputs, errors and notices of results), that of each media part, including those of results, and an
+overhead for the role and the delimiters that a provider adds. Media count what they cost with the
+counter's model; the entry points of other systems count the same number for each of them.
 
 A `TokenCache` counts each text only once: of a conversation that has grown, only the new messages.
 The list is compared with the one seen last (by identity, a few nanoseconds per message), and only
@@ -10,19 +11,23 @@ the rest is counted. Other lists use a memo of counts, which is bounded and does
 themselves.
 """
 
+import base64
 import collections
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+from urllib.parse import unquote_to_bytes
 from weakref import WeakValueDictionary
 
 import attrs
 
+from agentic import limits
 from agentic._validate import is_number, is_whole, must_count
 from agentic.errors import ConfigError
 from agentic.messages import (
+    Media,
     Message,
     RecentConversations,
     Round,
@@ -31,6 +36,7 @@ from agentic.messages import (
     leading_system_count,
     split_rounds,
 )
+from agentic.tokens._media import count_media
 
 _FEWEST_CHARS = 0.01
 """The least characters per token that is accepted. No tokenizer has less than 0.25: at most one
@@ -51,6 +57,15 @@ class Counter(Protocol):
 
     def count(self, text: str, /) -> int:
         """Return the number of tokens; 0 for an empty text."""
+        ...
+
+
+@runtime_checkable
+class MediaCounter(Counter, Protocol):
+    """A counter that also knows what media cost with its model."""
+
+    def count_media(self, media: Media, /) -> int:
+        """Return the number of tokens of an image, a document or a recording."""
         ...
 
 
@@ -81,6 +96,22 @@ class CharCounter:
     __call__ = count
 
 
+@attrs.frozen
+class FlatMediaCounter:
+    """Counts texts as another counter does, and the same number for each media part."""
+
+    counter: Counter
+    tokens_per_media: int
+
+    def count(self, text: str, /) -> int:
+        """Return the number of tokens of one text."""
+        return self.counter.count(text)
+
+    def count_media(self, media: Media, /) -> int:
+        """Return the number for each."""
+        return self.tokens_per_media
+
+
 HeuristicTokenCounter = CharCounter
 """The name that this counter has in agentix."""
 
@@ -93,12 +124,15 @@ def count_message_tokens(
     counter: Counter = approx_token_counter,
     *,
     per_message_overhead: int = 4,
-    tokens_per_media: int = 600,
+    tokens_per_media: int | None = 600,
 ) -> int:
     """Count one message, which may be a dict in the form used by chat completions.
 
     >>> count_message_tokens(Message("user", "12345678"))
     6
+
+    With `tokens_per_media=None`, each image, document and recording counts what it costs with the
+    counter's model (`for_model`), or with a usual one.
 
     Raises:
         ConfigError: the message or the counter is of the wrong type, or a number is negative.
@@ -112,7 +146,7 @@ def count_tokens(
     counter: Counter = approx_token_counter,
     *,
     per_message_overhead: int = 4,
-    tokens_per_media: int = 600,
+    tokens_per_media: int | None = 600,
 ) -> int:
     """Count a conversation: the sum over its messages.
 
@@ -132,19 +166,18 @@ def count_tokens(
 
 
 def count_checked(
-    message: AnyMessage, counter: Counter, per_message_overhead: int, tokens_per_media: int
+    message: AnyMessage, counter: Counter, per_message_overhead: int, tokens_per_media: int | None
 ) -> int:
     """Count one message, with a counter and numbers that are already validated."""
     if isinstance(message, Message):
         # Most messages have no results, and are spared the call of a property.
-        own = message.all_media if message.tool_results else message.media
+        media: Sequence[Media] = message.all_media if message.tool_results else message.media
         texts: Iterable[str] = message_texts(message)
-        media = len(own)
     elif isinstance(message, Mapping):
         leaves = list(_leaves({key: value for key, value in message.items() if key != "role"}))
         # A provider counts inline data as an image, not by its characters in base64.
         texts = [text for text in leaves if text and not _DATA_URL.match(text)]
-        media = sum(_DATA_URL.match(text) is not None for text in leaves)
+        media = [_inline(text) for text in leaves if _DATA_URL.match(text)]
     else:
         raise ConfigError(
             "message",
@@ -152,8 +185,29 @@ def count_checked(
             "a messages.Message, or a dict with a role",
             "make one by Message(role, content)",
         )
-    counted = sum(map(counter.count, texts))
-    return counted + per_message_overhead + tokens_per_media * media
+    counted = sum(map(counter.count, texts)) + per_message_overhead
+    if not media:
+        return counted
+    if tokens_per_media is not None:
+        return counted + tokens_per_media * len(media)
+    return counted + sum(media_tokens(each, counter) for each in media)
+
+
+def media_tokens(media: Media, counter: Counter) -> int:
+    """Return what media cost with the model of a counter, or with a usual one."""
+    if isinstance(counter, MediaCounter):
+        return counter.count_media(media)
+    return count_media(media, limits.OTHER, counter.count)
+
+
+def _inline(url: str) -> Media:
+    """Return the media in a data URL."""
+    head, _, data = url.partition(",")
+    media_type, _, encoding = head.removeprefix("data:").partition(";")
+    try:
+        return Media(media_type, base64.b64decode(data) if encoding else unquote_to_bytes(data))
+    except ValueError:  # damaged base64
+        return Media(media_type)
 
 
 def message_texts(message: Message) -> Iterator[str]:
@@ -195,10 +249,11 @@ def hidden_tokens(message: Message, counter: Counter = approx_token_counter) -> 
     return max(0, usage.output - sum(map(counter.count, (message.content, *calls))))
 
 
-def _check(counter: object, per_message_overhead: int, tokens_per_media: int) -> None:
+def _check(counter: object, per_message_overhead: int, tokens_per_media: int | None) -> None:
     must_count("counter", counter)
     is_whole(0, per_message_overhead, "per_message_overhead", "leave it at 4")
-    is_whole(0, tokens_per_media, "tokens_per_media", "leave it at 600")
+    if tokens_per_media is not None:
+        is_whole(0, tokens_per_media, "tokens_per_media", "leave it at 600")
 
 
 def _leaves(message: Mapping[str, Any]) -> Iterator[str]:
@@ -227,6 +282,9 @@ class _Memo:
     counts: collections.OrderedDict[tuple[int, int], int] = attrs.field(
         factory=collections.OrderedDict, repr=False
     )
+
+    def count_media(self, media: Media, /) -> int:
+        return media_tokens(media, self.counter)
 
     def count(self, text: str, /) -> int:
         # Not the text itself: a memo of texts would hold every conversation that was ever counted.
@@ -278,7 +336,8 @@ class TokenCache:
 
     counter: Counter
     per_message_overhead: int = 4
-    tokens_per_media: int = 600
+    tokens_per_media: int | None = None
+    """The tokens of each media part; None for what it costs with the counter's model."""
     _memo: _Memo = attrs.field(init=False)
     _recent: RecentConversations[MessageSizes] = attrs.field(
         factory=RecentConversations, init=False
@@ -318,6 +377,12 @@ class TokenCache:
         """Count one text, such as a system prompt."""
         return self._memo.count(text)
 
+    def count_media(self, media: Media) -> int:
+        """Count one image, document or recording."""
+        if self.tokens_per_media is not None:
+            return self.tokens_per_media
+        return self._memo.count_media(media)
+
 
 def describe_largest(messages: Sequence[Message], *, overhead_tokens: int = 0) -> str:
     """Name the largest part of a request.
@@ -337,7 +402,7 @@ def describe_largest(messages: Sequence[Message], *, overhead_tokens: int = 0) -
         name = _named(found, leading, task)
         if name == "older messages" and found is rounds[-1]:
             name = "the newest round"
-        sizes[name] += count_tokens(found.messages)
+        sizes[name] += count_tokens(found.messages, tokens_per_media=None)
     return max(sizes, key=sizes.__getitem__)
 
 

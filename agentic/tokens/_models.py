@@ -20,10 +20,11 @@ from types import MappingProxyType
 
 import attrs
 
+from agentic import limits
 from agentic._validate import must_count
 from agentic.errors import ConfigError
-from agentic.limits import check_name, longest_name
-from agentic.messages import Message
+from agentic.limits import MediaCosts, check_name, longest_name
+from agentic.messages import Media, Message
 from agentic.tokens._count import (
     AnyMessage,
     CharCounter,
@@ -33,6 +34,7 @@ from agentic.tokens._count import (
 )
 from agentic.tokens._estimate import EstimateCounter
 from agentic.tokens._exact import QuicktokCounter, TiktokenCounter, TokenizersCounter
+from agentic.tokens._media import count_media
 
 # The vocabularies of local models that quicktok includes. Each version is listed: the next one may
 # have another, as Qwen since 3.5 (https://keras.io/keras_hub/api/models/qwen3_5/qwen3_5_tokenizer/)
@@ -91,6 +93,12 @@ class ModelCounter:
     description: str
     """A sentence for people: what counts, and how large the error may be."""
 
+    media_costs: MediaCosts = attrs.field(
+        default=attrs.Factory(lambda self: limits.media_costs(self.model), takes_self=True),
+        repr=False,
+    )
+    """What images, documents and recordings cost with the model."""
+
     @counter.validator
     def _check_counter(self, _: object, value: object) -> None:
         must_count("counter", value)
@@ -98,6 +106,10 @@ class ModelCounter:
     def count(self, text: str, /) -> int:
         """Return the number of tokens of one text."""
         return self.counter.count(text)
+
+    def count_media(self, media: Media, /) -> int:
+        """Return the number of tokens of an image, a document or a recording."""
+        return count_media(media, self.media_costs, self.counter.count)
 
 
 def for_model(model: str) -> ModelCounter:

@@ -1,10 +1,12 @@
 import statistics
+from functools import partial
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentic import tokens as counting
 from agentic.messages import ContextSummary, Message, from_plain, to_plain
 from agentic.testing import conversations
 from agentic.tokens import (
@@ -12,11 +14,11 @@ from agentic.tokens import (
     ContextMeter,
     EstimateCounter,
     approx_token_counter,
-    count_tokens,
 )
 from agentic.usage import Usage
 
 CHARS = CharCounter(1)
+count_tokens = partial(counting.count_tokens, tokens_per_media=None)
 OVERHEAD = 4
 
 

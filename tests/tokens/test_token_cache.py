@@ -1,16 +1,20 @@
 import gc
 import weakref
 from collections import Counter
+from functools import partial
 
 import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentic import tokens as counting
 from agentic.messages import Message, from_plain, to_plain
 from agentic.testing import conversations
-from agentic.tokens import CharCounter, TokenCache, count_tokens
+from agentic.tokens import CharCounter, TokenCache
 from agentic.tokens._count import _MEMO_ENTRIES, _memos
+
+count_tokens = partial(counting.count_tokens, tokens_per_media=None)
 
 
 @attrs.define(eq=False)

@@ -47,7 +47,9 @@ class Conversation:
         window: the name of a model, the size of its window in tokens, or a complete Policy.
         compactor: writes the summaries; by default a Digest, which needs no model.
         strategies: applied to the history to make the view.
-        counter: by default the best one installed for the model, otherwise an estimate.
+        counter: by default the best one installed for the model, otherwise an estimate. Without a
+            model's name, images count as for the models of the wire's provider; `tokens_per_media`
+            in a Policy is another number for each.
         model: the model that the requests are for. By default the one that `window`, a request or a
             response names; whether it binds its reasoning depends on it.
         state: what `state()` returned for this conversation, perhaps in another process.
@@ -84,13 +86,16 @@ class Conversation:
             raise ConfigError("wire", wire, f"an adapter: {names}", remedy)
 
     def __attrs_post_init__(self) -> None:
-        parts = ViewParts.of(self.window, self.compactor, self.strategies, self.counter)
-        self.counter, self.compactor = parts.counter, parts.compactor
-        self._form = FORMS[self.wire.NAME]
-        self._reader = ItemReader(self.wire, self._form.takes_texts)
-        self._writer = RequestWriter(self.wire, self._form)
         if not self.model and isinstance(self.window, str):
             self.model = self.window
+        self._form = FORMS[self.wire.NAME]
+        family = self.model or self._form.family
+        parts = ViewParts.of(
+            self.window, self.compactor, self.strategies, self.counter, family=family
+        )
+        self.counter, self.compactor = parts.counter, parts.compactor
+        self._reader = ItemReader(self.wire, self._form.takes_texts)
+        self._writer = RequestWriter(self.wire, self._form)
         state = None if self._state is None else self._read_state(self._state)
         self._view = parts.view(state, model=self.model)
 

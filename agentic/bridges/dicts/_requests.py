@@ -57,6 +57,8 @@ class RequestForm:
     """Whether an item may be a plain str."""
     parts_users: bool = False
     """Whether two user items may not follow each other."""
+    family: str = ""
+    """A model that counts images as those do which are mostly asked on this wire."""
 
     @property
     def has_system_role(self) -> bool:
@@ -196,7 +198,7 @@ def describe_tools(tools: Any) -> str:
 
 _system = operator.methodcaller("get", "system")
 FORMS: Mapping[str, RequestForm] = {
-    "openai_chat": RequestForm("messages"),
+    "openai_chat": RequestForm("messages", family="gpt-5.6"),
     "cohere": RequestForm("messages"),
     "ollama": RequestForm("messages"),
     "openai_responses": RequestForm(
@@ -204,9 +206,13 @@ FORMS: Mapping[str, RequestForm] = {
         operator.methodcaller("get", "instructions"),
         on_server=("previous_response_id", "conversation"),
         takes_texts=True,
+        family="gpt-5.6",
     ),
     "anthropic": RequestForm(
-        "messages", _system, functools.partial(_with_blocks, {"type": "text"})
+        "messages",
+        _system,
+        functools.partial(_with_blocks, {"type": "text"}),
+        family="claude",
     ),
     "bedrock": RequestForm(
         "messages",
@@ -215,9 +221,15 @@ FORMS: Mapping[str, RequestForm] = {
         lambda request: at(request, "toolConfig", "tools"),
         # Older versions of Converse reject two user messages in a row.
         parts_users=True,
+        family="claude",
     ),
     "gemini": RequestForm(
-        "contents", _gemini_system, _gemini_with_system, _gemini_tools, takes_texts=True
+        "contents",
+        _gemini_system,
+        _gemini_with_system,
+        _gemini_tools,
+        takes_texts=True,
+        family="gemini-3",
     ),
 }
 """The request forms, by the name of the adapter."""

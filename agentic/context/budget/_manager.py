@@ -67,7 +67,9 @@ class Manager:
 
     @_token_cache.default
     def _make_token_cache(self) -> TokenCache | None:
-        return None if self.counter is None else TokenCache(self.counter)
+        # Validators run after defaults, so the policy may still be anything.
+        media = getattr(self.policy, "tokens_per_media", None)
+        return None if self.counter is None else TokenCache(self.counter, tokens_per_media=media)
 
     @counter.validator
     def _check_counter(self, _: object, given: object) -> None:

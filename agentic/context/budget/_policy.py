@@ -12,6 +12,7 @@ from agentic._validate import amount, must_be, seconds, share, whole
 from agentic.errors import ConfigError
 from agentic.limits import reply_reserve
 from agentic.messages import Message, find_summary, prefix_length
+from agentic.tokens import Counter, FlatMediaCounter
 
 # The token default is that of pi-mono, limited to a share of the window so that a small window has
 # room for it. The six recent messages are supyagent's default.
@@ -84,6 +85,11 @@ class Policy:
     """Scales what a shorter request is worth: strategies are applied when what they would leave out
     has cost as much as to write the rest to the prompt cache again. Above 1, they are applied
     sooner."""
+    tokens_per_media: int | None = attrs.field(
+        default=None, kw_only=True, validator=whole(0, optional=True)
+    )
+    """What each image, document or recording counts. By default it is what it costs with the
+    counter's model, by its size (`tokens.for_model`), or with a usual model."""
 
     def __attrs_post_init__(self) -> None:
         if self.context_window:
@@ -117,6 +123,17 @@ class Policy:
     def available_tokens(self) -> int:
         """The largest size of the context: the window less the reserve."""
         return self.context_window - self.reserve_tokens
+
+    def counter_for(self, counter: Counter | None) -> Counter | None:
+        """Return a counter that counts media as this policy says; None if there is none.
+
+        >>> from agentic.tokens import CharCounter
+        >>> Policy(8_000).counter_for(CharCounter())
+        CharCounter(chars_per_token=4.0)
+        """
+        if counter is None or self.tokens_per_media is None:
+            return counter
+        return FlatMediaCounter(counter, self.tokens_per_media)
 
     def fits(self, tokens: int) -> bool:
         """Return whether a context of this size leaves the reserve free, if there is a window.

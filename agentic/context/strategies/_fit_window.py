@@ -63,7 +63,10 @@ class FitContextWindow:
     reserve_tokens: int = attrs.field(default=0, kw_only=True, validator=whole(0))
     """Tokens kept free for the reply, the system prompt and the tools' schemas."""
     per_message_overhead: int = attrs.field(default=4, kw_only=True, validator=whole(0))
-    tokens_per_media: int = attrs.field(default=600, kw_only=True, validator=whole(0))
+    tokens_per_media: int | None = attrs.field(
+        default=600, kw_only=True, validator=whole(0, optional=True)
+    )
+    """None for what each image costs with the counter's model."""
     low_watermark: float = attrs.field(default=0.75, kw_only=True, validator=share)
     """The share of the budget that remains after a cut. 1.0 keeps as much as fits, but cuts at
     every turn."""

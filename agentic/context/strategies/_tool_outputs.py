@@ -81,7 +81,10 @@ class ClearToolOutputs:
     """The name of the tool with which the model can read earlier parts of its session, for use in
     the notices; None if there is no such tool. A View sets it if it knows of one."""
     per_message_overhead: int = attrs.field(default=4, kw_only=True, validator=whole(0))
-    tokens_per_media: int = attrs.field(default=600, kw_only=True, validator=whole(0))
+    tokens_per_media: int | None = attrs.field(
+        default=None, kw_only=True, validator=whole(0, optional=True)
+    )
+    """None for what each image costs with the counter's model."""
     low_watermark: float = attrs.field(default=0.75, kw_only=True, validator=share)
     """The share of the budget that should remain after a clearing."""
     _token_cache: TokenCache = attrs.field(init=False, repr=False)
@@ -169,7 +172,8 @@ class ClearToolOutputs:
                 changes["tool_calls"] = cleared
         if self.clear_media and _has_old_media(message, calls):
             note = f"[Cleared: {attachments(message.media)}.]"
-            if self._token_cache.count_text(note) < self.tokens_per_media * len(message.media):
+            size = sum(map(self._token_cache.count_media, message.media))
+            if self._token_cache.count_text(note) < size:
                 # Before the text, whose end says whether a reply answers, and so what the task is.
                 text = f"{note}\n{message.content}" if message.content else note
                 changes |= {"media": (), "content": text}
@@ -194,7 +198,7 @@ class ClearToolOutputs:
             return result
         short = cleared_result(result, call, self.recall)
         count = self._token_cache.count_text
-        media = self.tokens_per_media * len(result.media)
+        media = sum(map(self._token_cache.count_media, result.media))
         return short if count(short.text) < count(result.text) + media else result
 
 

@@ -126,6 +126,7 @@ class View:
         # Caches are for one conversation: Views that share a strategy would mix theirs.
         strategies = for_conversation(self.strategies, self.recall)
         self.compactor = for_conversation(self.compactor, self.recall)
+        self.counter = self.policy.counter_for(self.counter)
         manager = Manager(self.counter, self.compactor, self.policy)
         reasoning = ReasoningFilter(self.model, self.reasoning, self.server_drops)
         self._builder = RequestBuilder(
@@ -328,7 +329,9 @@ class View:
         draft = self._builder.cut(self._builder.draft(given, latest.system_prompt, latest.tools))
         most = int(_AFTER_OVERFLOW * before)
         if token_cache.sizes(draft.view).total > most:
-            fit = strategies.FitContextWindow(max(1, most), self.counter, low_watermark=1.0)
+            fit = strategies.FitContextWindow(
+                max(1, most), self.counter, tokens_per_media=None, low_watermark=1.0
+            )
             smaller = fit.compact(draft.view)
             draft = self._builder.with_view(draft, smaller, "the provider refused a larger request")
         # An equal or larger request would only be refused again.

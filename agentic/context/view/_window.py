@@ -85,7 +85,7 @@ class WindowFitter:
         # every turn, as the system prompt and the calibration do, and a cut that is good enough
         # stays.
         if self._fit is None or not _STILL_GOOD * room <= self._fit.max_tokens <= room:
-            self._fit = strategies.FitContextWindow(room, self.counter)
+            self._fit = strategies.FitContextWindow(room, self.counter, tokens_per_media=None)
         recent = _recent(view, self.policy.min_recent_messages)
         # First the cut that leaves room for some turns. Where that would cost one of the newest
         # messages, one that uses all the room.
@@ -103,7 +103,9 @@ class WindowFitter:
         self, view: list[Message], room: int, recent: list[int]
     ) -> tuple[list[Message], list[Note]]:
         """Fill the room; truncate the outputs of recent messages until as many as can fit."""
-        strategy = strategies.FitContextWindow(room, self.counter, low_watermark=1.0)
+        strategy = strategies.FitContextWindow(
+            room, self.counter, tokens_per_media=None, low_watermark=1.0
+        )
         fit, shorter = strategy.fit(view), view
         if fit.fits and _holds(fit, view, recent):
             return fit.messages, []

@@ -4,18 +4,21 @@ import asyncio
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import attrs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agentic import tokens as counting
 from agentic.context.budget import Compaction, Manager, Policy
 from agentic.messages import Message, Round, split_rounds
 from agentic.testing import conversations
-from agentic.tokens import CharCounter, count_tokens
+from agentic.tokens import CharCounter
 
 LETTERS = CharCounter(1.0)
+count_tokens = partial(counting.count_tokens, tokens_per_media=None)
 # Generated conversations are large: two rooms share half a minute.
 MANY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

@@ -54,7 +54,7 @@ def test_only_the_window_must_be_given() -> None:
         *(("max_tokens", given) for given in (0, -1, 1.5, "8k", None, True)),
         *(("reserve_tokens", given) for given in (-1, 100, 101, 0.5, "8", None, True)),
         *(("per_message_overhead", given) for given in (-1, 0.5, "4", None, True)),
-        *(("tokens_per_media", given) for given in (-1, 0.5, "600", None, True)),
+        *(("tokens_per_media", given) for given in (-1, 0.5, "600", True)),
         *(("low_watermark", given) for given in (0, -0.5, 1.01, float("nan"), "half", None, True)),
     ],
 )
