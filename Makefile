@@ -8,6 +8,8 @@ READY := $(ENVIRONMENT)/ready-$(notdir $(PYTHON))
 # The releases that are installed, for every supported Python: `make lock` renews it. Without it, as in
 # `make test-newest`, they are whatever was released this morning.
 LOCK := constraints.txt
+# Resolves them, and makes many environments quickly.
+UV := .venv-lock/bin/uv
 LOCKED := $(addprefix --constraint ,$(LOCK))
 # A page and a file stay whole, in their own order: by default those with the fewest tests come last,
 # and among them are the slowest.
@@ -23,7 +25,7 @@ MOST := --hypothesis-profile=most
 FULL := --hypothesis-profile=full
 MODEL := .venv-model/ready
 
-.PHONY: demo quick test test-all test-newest test-model test-bridges lock lint unit bench picture docs package messages mutants format
+.PHONY: demo quick test test-all test-newest test-floors test-model test-bridges lock lint unit bench picture docs package messages mutants format
 
 # Only what it needs, in an environment of its own: the core, click, rich, PyYAML, cattrs, msgspec.
 DEMO := .venv-demo/bin
@@ -81,6 +83,11 @@ test-model: $(READY) $(MODEL)
 test-bridges: $(READY)
 	$(BIN)/python tests/bridges/run_versions.py $(ONLY)
 
+# Each extra at the oldest and at the newest releases that pyproject.toml allows, in environments of
+# their own: one use each. One extra: make test-floors ONLY=bedrock
+test-floors: $(READY) $(UV)
+	$(BIN)/python tests/floors/run.py $(UV) $(ONLY)
+
 lint: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -128,12 +135,14 @@ format: $(READY)
 
 # The newest releases that fit together, in one file for every Python and system. No address of an
 # index is written: everybody installs from their own.
-lock:
-	$(PYTHON) -m venv --clear .venv-lock
-	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check uv==0.13.9
-	printf '%s\n' '--editable .' hatchling pip | .venv-lock/bin/uv pip compile --quiet --upgrade \
+lock: $(UV)
+	printf '%s\n' '--editable .' hatchling pip | $(UV) pip compile --quiet --upgrade \
 		--group dev --group mutation --group bench --no-emit-package agentic-weave \
 		--universal --python-version 3.11 --no-header --no-annotate --output-file $(LOCK) -
+
+$(UV):
+	$(PYTHON) -m venv --clear .venv-lock
+	.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check uv==0.13.9
 
 $(READY): pyproject.toml $(LOCK)
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is %d.%d: make PYTHON=python3.12" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
