@@ -31,6 +31,7 @@ _WORD_TABLES = {
     "testing/_model_server/_cache.py",
     "testing/_model_server/_chat.py",
     "testing/_model_server/_converse.py",
+    "testing/_model_server/_gemini.py",
     "testing/_model_server/_responses.py",
 }
 """Modules of other people's words, which the package recognizes and does not say."""

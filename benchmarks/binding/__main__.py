@@ -31,8 +31,9 @@ _HEADINGS = (
     ),
 )
 _NOT_RUN = {
-    "Google ADK's page": "it speaks Gemini's wire, which the server does not",
-    "Strands' page, by its SDK": "strands-agents is no development tool; driven by its dicts",
+    "Strands by its SDK": "strands-agents is no development tool; its page is driven by dicts",
+    "Google ADK by its SDK": "google-adk is no development tool; its page is driven by dicts",
+    "mini-swe-agent by its SDK": "its own models talk to the network; its page is driven by dicts",
 }
 
 

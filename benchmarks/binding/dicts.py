@@ -12,7 +12,7 @@ import attrs
 
 from agentic.bridges.dicts import Conversation
 from agentic.errors import ContextOverflow
-from agentic.providers import anthropic, bedrock, openai_chat, openai_responses
+from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
 from agentic.testing import ServerReply
 from benchmarks.binding._case import Case, Entry, output_of, path_of, requests
 
@@ -155,6 +155,36 @@ _BEDROCK = _Client(
 )
 
 
+def _gemini_results(items: list[Any]) -> list[Any]:
+    calls = [part["functionCall"] for part in items[-1]["parts"] if "functionCall" in part]
+    parts = [
+        {
+            "functionResponse": {
+                "id": call["id"],
+                "name": call["name"],
+                "response": {"result": output_of(path_of(call["args"]))},
+            }
+        }
+        for call in calls
+    ]
+    return [{"role": "user", "parts": parts}] if parts else []
+
+
+_DECLARED = {"name": "read", "description": _ABOUT, "parametersJsonSchema": _SCHEMA}
+_GEMINI = _Client(
+    module=gemini,
+    path="/v1beta/models/gemini-3-pro:generateContent",
+    items="contents",
+    rest={
+        "systemInstruction": {"parts": [{"text": _SYSTEM}]},
+        "tools": [{"functionDeclarations": [_DECLARED]}],
+    },
+    user=lambda text: {"role": "user", "parts": [{"text": text}]},
+    items_of=lambda body: [body["candidates"][0]["content"]],
+    answers=_gemini_results,
+)
+
+
 async def _fit_list(client: _Client, case: Case, *, in_place: bool = False) -> None:
     """Fit the list alone; `in_place`: the owner keeps what was sent, as with Strands."""
     conversation = _conversation(client, case)
@@ -255,6 +285,7 @@ ENTRIES: dict[str, Entry] = {
     "dicts, fit_request (Chat Completions)": partial(_fit_request, _CHAT),
     "dicts, fit_request (Bedrock)": partial(_fit_request, _BEDROCK),
     "Strands' page (Bedrock, in place)": partial(_fit_list, _BEDROCK, in_place=True),
+    "Google ADK's page (Gemini)": partial(_fit_request, _GEMINI),
     "mini-swe-agent's page (Chat Completions)": partial(_fit_list, _CHAT),
     "mini-swe-agent's page (Responses)": partial(_fit_list, _RESPONSES),
     "proxy (Anthropic)": partial(_through_proxy, _ANTHROPIC),

@@ -10,6 +10,7 @@ from agentic.testing._model_server._anthropic import ANTHROPIC
 from agentic.testing._model_server._cache import TokenPrices as TokenPrices
 from agentic.testing._model_server._chat import OPENAI_CHAT, QWEN_CHAT
 from agentic.testing._model_server._converse import BEDROCK
+from agentic.testing._model_server._gemini import GEMINI
 from agentic.testing._model_server._ledger import ServedRequest as ServedRequest
 from agentic.testing._model_server._ledger import ServerReport as ServerReport
 from agentic.testing._model_server._request import ScriptedAnswer as ScriptedAnswer
@@ -20,6 +21,7 @@ from agentic.testing._model_server._server import ServerReply as ServerReply
 from agentic.testing._model_server._wire import ModelWire as ModelWire
 
 MODEL_WIRES: Mapping[str, ModelWire] = {
-    wire.name: wire for wire in (ANTHROPIC, OPENAI_RESPONSES, OPENAI_CHAT, QWEN_CHAT, BEDROCK)
+    wire.name: wire
+    for wire in (ANTHROPIC, OPENAI_RESPONSES, OPENAI_CHAT, QWEN_CHAT, BEDROCK, GEMINI)
 }
 """The wires by name. `qwen_chat` refuses what the chat templates of local models refuse."""

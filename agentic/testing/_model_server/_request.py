@@ -71,6 +71,8 @@ class Block:
     """The position of its message, which is what some errors name."""
     id: str = ""
     """The id by which a call and its result belong together."""
+    tied: bool = True
+    """Whether a call names the reply that it came from, and so the reasoning before it."""
     proof: str = ""
     """Of reasoning: the signature, or whatever the server handed out to recognize it by."""
     mark_seconds: float | None = None

@@ -78,6 +78,8 @@ def _content(items: list[Any]) -> Iterator[Block]:
             _check_arguments(item, path)
             call = {key: item.get(key) for key in ("type", "call_id", "name", "arguments", "input")}
             fields["id"] = str(item.get("call_id") or "")
+            # Without the item's own id, the server cannot know which reasoning led to it.
+            fields["tied"] = bool(item.get("id"))
             yield Block.of(call, role="assistant", kind="call", **fields)
         elif kind in ("function_call_output", "custom_tool_call_output"):
             result = {key: item.get(key) for key in ("type", "call_id", "output")}

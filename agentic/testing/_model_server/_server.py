@@ -15,6 +15,7 @@ from agentic.testing._model_server._anthropic import ANTHROPIC
 from agentic.testing._model_server._cache import BlockCache, CacheBill, TokenPrices
 from agentic.testing._model_server._chat import OPENAI_CHAT
 from agentic.testing._model_server._converse import BEDROCK
+from agentic.testing._model_server._gemini import GEMINI
 from agentic.testing._model_server._ledger import ServedRequest, ServerReport
 from agentic.testing._model_server._reasoning import Made, Verdict
 from agentic.testing._model_server._request import (
@@ -33,7 +34,7 @@ from agentic.testing._model_server._wire import ModelWire
 
 __all__ = ["ModelServer", "ServerReply"]
 
-_WIRES = (ANTHROPIC, OPENAI_RESPONSES, OPENAI_CHAT, BEDROCK)
+_WIRES = (ANTHROPIC, OPENAI_RESPONSES, OPENAI_CHAT, BEDROCK, GEMINI)
 _SUMMARY = ScriptedAnswer(text="What was done so far: files were read, nothing is open.")
 _CALL_TOKENS = 8
 """What a call counts besides its arguments."""
@@ -284,7 +285,7 @@ class ModelServer:
         return {
             "change": _first_change(former.hashes, hashes, request),
             "lost": len(lost),
-            "stale": len(gone) - len(lost),
+            "stale": len(gone) - len(lost) if wire.binding.binds(request.model) else 0,
         }
 
     def _kept(
@@ -293,11 +294,13 @@ class ModelServer:
         """Remember the reasoning of a reply, and return all that can be sent back."""
         if not reply.proof:
             return verdict.valid
-        blocks = [block for block in wire.replay(wire.write(reply)) if block.kind != "reasoning"]
+        replayed = wire.replay(wire.write(reply))
+        thought = next(block for block in replayed if block.kind == "reasoning")
+        blocks = [block for block in replayed if block.kind != "reasoning"]
         record = Made(
             proof=reply.proof,
             model=reply.model,
-            text=reply.thinking,
+            text=thought.words,
             prefix=hashes[-1],
             chain=tuple(each.proof for each in verdict.valid),
             tokens=reply.thinking_tokens,

@@ -81,7 +81,7 @@ def find_lost(
     """
     present = {block.proof for block in request.reasoning}
     for block in running_loop(request.blocks):
-        proof = needed.get(block.id, "") if block.kind == "call" else ""
+        proof = needed.get(block.id, "") if block.kind == "call" and block.tied else ""
         if proof and proof not in present:
             return _refusal("loop", rules.lost_reasoning, block, proof=proof)
     return None

@@ -179,6 +179,15 @@ def test_strict_server_wants_reasoning_with_calls(strict: bool, status: int) -> 
         assert words in _error(reply)
 
 
+def test_call_without_its_id_stands_alone() -> None:
+    """So whoever leaves out stale reasoning leaves out the ids of its calls, too."""
+    server = _server(strict=True)
+    items: list[Any] = [{"role": "user", "content": "Read it."}]
+    call = {k: v for k, v in _send(server, items).body["output"][-1].items() if k != "id"}
+
+    assert _send(server, [*items, call, _output(call["call_id"])]).status == 200
+
+
 CALL = {"type": "function_call", "call_id": "c1", "name": "read", "arguments": "{}"}
 
 
