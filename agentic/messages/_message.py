@@ -166,13 +166,14 @@ class Message:
         return self.replace(edited_native=before, **changes)
 
     @property
-    def may_hold_reasoning(self) -> bool:
-        """Whether the payload holds reasoning that is sent back, as far as is known."""
+    def holds_reasoning(self) -> bool | None:
+        """Whether the payload holds reasoning that is sent back; None if that is not known."""
         origin = self.origin
         if origin is None or origin.without_reasoning:
             return False
         # The slot is unset if no adapter decoded this payload in this process.
-        return bool(getattr(origin, "_holds_reasoning", True))
+        holds: bool | None = getattr(origin, "_holds_reasoning", None)
+        return holds
 
     @property
     def origin(self) -> ProviderPayload | None:

@@ -59,7 +59,8 @@ class ContextMeter:
     factor: float = attrs.field(default=1.0, init=False)
     """Reported tokens per estimated token: of the conversation's growth or, if even the whole was
     reported smaller than estimated, of the whole."""
-    _token_cache: TokenCache = attrs.field(init=False)
+    _token_cache: TokenCache = attrs.field(kw_only=True)
+    """The sizes of the views; passed if somebody else measures them, too."""
     _reported: list[Message] = attrs.field(factory=list, init=False)
     """What the last report was about: the view that was sent, and its reply."""
     _reported_tokens: int = attrs.field(default=0, init=False)
@@ -84,8 +85,9 @@ class ContextMeter:
     """Like `factor`, but including what is added to replies, which counts in a view that was
     cut."""
 
-    def __attrs_post_init__(self) -> None:
-        self._token_cache = TokenCache(self.counter)
+    @_token_cache.default
+    def _make_token_cache(self) -> TokenCache:
+        return TokenCache(self.counter)
 
     def measure(self, view: list[Message], *, overhead_tokens: int = 0) -> int:
         """Return the size of a view that is about to be sent.

@@ -309,18 +309,42 @@ def same_to_provider(one: Message, other: Message) -> bool:
     return one is other or _sent(one) == _sent(other)
 
 
+@attrs.define(eq=False)
+class RollingDigest:
+    """A hash of what a provider would see of messages, which grows with them."""
+
+    length: int = attrs.field(default=0, init=False)
+    """The number of messages so far."""
+    _hash: Any = attrs.field(init=False)
+
+    @_hash.default
+    def _start(self) -> Any:
+        return hashlib.sha256()
+
+    def add(self, messages: Iterable[Message]) -> None:
+        """Add the next messages."""
+        for message in messages:
+            # Escaped to ASCII, the default, because UTF-8 cannot encode a lone surrogate.
+            self._hash.update(json.dumps(_sent(message)).encode())
+            self._hash.update(b"\n")
+            self.length += 1
+
+    @property
+    def text(self) -> str:
+        """The first 128 bits, in hex."""
+        text: str = self._hash.hexdigest()[:32]
+        return text
+
+
 def digest_of(messages: Iterable[Message]) -> str:
     """Return a hash of what a provider would see of messages: SHA-256, the first 128 bits in hex.
 
     >>> digest_of([Message("user", "Why?")]) == digest_of([Message("user", "Why?", id="m1")])
     True
     """
-    digest = hashlib.sha256()
-    for message in messages:
-        # Escaped to ASCII, the default, because UTF-8 cannot encode a lone surrogate.
-        digest.update(json.dumps(_sent(message)).encode())
-        digest.update(b"\n")
-    return digest.hexdigest()[:32]
+    digest = RollingDigest()
+    digest.add(messages)
+    return digest.text
 
 
 def _sent(message: Message) -> list[Any]:

@@ -189,11 +189,15 @@ class ReasoningFilter:
         stale = set()
         for at, message in enumerate(view):
             place = self._log.after(place, message)
-            if message.role != "assistant" or not message.may_hold_reasoning:
-                continue
-            if not self._log.is_made(place):
-                stale.add(at)
+            if message.role == "assistant" and self._may_hold(message):
+                stale |= set() if self._log.is_made(place) else {at}
         return stale
+
+    def _may_hold(self, message: Message) -> bool:
+        """Return whether a reply has reasoning, as far as is known."""
+        holds = message.holds_reasoning
+        # Of another model's payload nothing is known either; it is left alone.
+        return bool(self.model) if holds is None else holds
 
     def _as_text(self, messages: Sequence[Message]) -> Message:
         # The same object for the same messages: a request that was drafted again is the same.

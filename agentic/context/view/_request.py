@@ -17,7 +17,13 @@ from agentic.context.budget import Policy
 from agentic.context.strategies import Chain, ContextStrategy
 from agentic.context.view._epoch import Epoch, StoredEpoch, first_change
 from agentic.context.view._explain import Stage
-from agentic.context.view._lineage import Branch, Lineage, digest_of, same_to_provider
+from agentic.context.view._lineage import (
+    Branch,
+    Lineage,
+    RollingDigest,
+    digest_of,
+    same_to_provider,
+)
 from agentic.context.view._reasoning import ReasoningFilter
 from agentic.context.view._window import Note, WindowFitter
 from agentic.errors import ConfigError
@@ -61,9 +67,13 @@ class _Part:
         """Whether it shortens messages one by one, before they are first sent."""
         return bool(getattr(self.strategy, "shortens_new", False))
 
-    def is_exceeded(self, view: list[Message]) -> bool:
-        """Return whether it bounds every request, and this one is over the bound."""
+    def is_exceeded(self, view: list[Message], *, measured: bool) -> bool:
+        """Return whether this request is over the strategy's budget, and has to be within it.
+
+        Where nothing else is `measured`, the budget of any strategy takes the place of the window.
+        """
         bounds = getattr(self.strategy, "bounds_request", False)
+        bounds = bounds or (not measured and hasattr(self.strategy, "fit"))
         return bool(bounds) and self.make_view(view) is not view
 
 
@@ -233,7 +243,7 @@ class _ReplyMeter:
     A reply belongs to the request made before it, provided that the history has only grown since.
     """
 
-    counter: Counter
+    token_cache: TokenCache
     _context_meter: ContextMeter = attrs.field(init=False)
     _fresh: bool = attrs.field(default=True, init=False)
     """Whether no request was made yet: then the history may hold replies of an earlier process."""
@@ -247,7 +257,7 @@ class _ReplyMeter:
     """The measurements of an earlier process, until a view shows whether they still hold."""
 
     def __attrs_post_init__(self) -> None:
-        self._context_meter = ContextMeter(self.counter)
+        self._context_meter = ContextMeter(self.token_cache.counter, token_cache=self.token_cache)
 
     def sent(self, history: list[Message], view: list[Message]) -> None:
         """Record a request."""
@@ -303,7 +313,7 @@ class _ReplyMeter:
             KeyError, TypeError or ValueError: `to_plain` did not return this.
         """
         # Tried now, so that a damaged state is refused now and not in the middle of a run.
-        ContextMeter(self.counter).read_plain(plain, [], digest_of)
+        ContextMeter(self.token_cache.counter).read_plain(plain, [], digest_of)
         self._stored = plain
 
     def _settle(self) -> None:
@@ -359,19 +369,23 @@ class RequestBuilder:
     _overhead: _Overhead | None = attrs.field(init=False)
     _repair: _Repair = attrs.field(factory=_Repair, init=False)
     _sizes: TokenCache = attrs.field(init=False)
-    """Measures what an epoch would save; an estimate will do where nothing else is counted."""
+    """Measures what an epoch would save; an estimate will do where nothing is counted."""
+    _left_out: tuple[tuple[int, ...], int | None] = attrs.field(default=((), None), init=False)
+    """Where reasoning was left out of the epoch, and where the running turn is a text."""
+    _digest: RollingDigest | None = attrs.field(default=None, init=False)
+    """The hash of the last request, as far as it was asked for."""
     _stored: StoredEpoch | None = attrs.field(default=None, init=False)
     """The epoch of an earlier process, until a history shows whether it still holds."""
 
     def __attrs_post_init__(self) -> None:
         self._parts = _parts_of(self.strategies)
         self.token_cache = self.meter = self._overhead = None
-        self._sizes = TokenCache(self.counter or approx_token_counter)
         if self.counter is not None:
-            self.token_cache, self.meter = TokenCache(self.counter), _ReplyMeter(self.counter)
-            self._overhead = _Overhead(self.token_cache)
+            self.token_cache = TokenCache(self.counter)
+            self.meter, self._overhead = _ReplyMeter(self.token_cache), _Overhead(self.token_cache)
             if self.policy.context_window:
                 self.window = WindowFitter(self.policy, self.counter, self.token_cache, self.recall)
+        self._sizes = self.token_cache or TokenCache(approx_token_counter)
 
     def draft(
         self,
@@ -450,27 +464,24 @@ class RequestBuilder:
         self.reasoning.sent(draft.view, *beside, extended=extended)
         cost = self._cache_terms.read * draft.dead_tokens
         self._last = attrs.evolve(draft, epoch=draft.epoch.keep(cost))
+        if not draft.continues:
+            self._begin_epoch(draft.view)
         if self.meter is not None:
             self.meter.sent(draft.branch.history, draft.view)
         return continuity
-
-    @property
-    def last_view(self) -> list[Message]:
-        """The last request; empty before the first one."""
-        return [] if self._last is None else self._last.view
 
     def to_plain(self) -> dict[str, Any] | None:
         """Return the JSON form of the epoch: what is needed to make its requests again."""
         if self._last is None:
             return None if self._stored is None else self._stored.to_plain()
-        epoch, view = self._last.epoch, self._last.view
-        left_out, turn = self.reasoning.left_out_of(view)
+        epoch = self._last.epoch
+        left_out, turn = self._left_out
         stored = StoredEpoch(
             begun=epoch.begun,
             messages=len(epoch.source),
             budget_tokens=epoch.budget_tokens,
             carrying_cost=epoch.carrying_cost,
-            sent=_digest_request(self._last, view),
+            sent=self._digest_sent(self._last),
             left_out=left_out,
             turn_as_text=turn,
         )
@@ -483,6 +494,16 @@ class RequestBuilder:
             KeyError, TypeError or ValueError: `to_plain` did not return this.
         """
         self._stored = StoredEpoch.from_plain(plain)
+
+    def _begin_epoch(self, view: list[Message]) -> None:
+        self._digest, self._left_out = None, self.reasoning.left_out_of(view)
+
+    def _digest_sent(self, last: Draft) -> str:
+        """Return a hash of the last request, at the cost of what was not hashed before."""
+        if self._digest is None:
+            self._digest = _begin_digest(last)
+        self._digest.add(last.view[self._digest.length - 1 :])
+        return self._digest.text
 
     @property
     def _reduces(self) -> bool:
@@ -534,7 +555,8 @@ class RequestBuilder:
             carrying_cost=stored.carrying_cost,
         )
         last = attrs.evolve(draft, repaired=source, epoch=epoch)
-        return last if _digest_request(last, view) == stored.sent else None
+        self._begin_epoch(view)
+        return last if self._digest_sent(last) == stored.sent else None
 
     def _carry(self, draft: Draft) -> Draft | None:
         """Return the draft as one more request of the last epoch; None if it cannot be one."""
@@ -553,7 +575,8 @@ class RequestBuilder:
 
     def _weigh(self, draft: Draft, idle_seconds: float) -> Draft:
         """Return the draft as the first request of a new epoch if that is due or pays."""
-        if any(part.is_exceeded(draft.view) for part in self._parts):
+        measured = self.window is not None
+        if any(part.is_exceeded(draft.view, measured=measured) for part in self._parts):
             return self.begin(draft)
         shorter, _ = self._make_view(draft.repaired, draft.overhead_tokens)
         kept = first_change(draft.view, shorter)
@@ -577,12 +600,12 @@ class RequestBuilder:
         if last is None:
             return Continuity()
         if draft.continues:
-            return Continuity(reused_tokens=self._size_of(last.view))
+            return Continuity(reused_tokens=self._size_of(draft.view, len(last.view)))
         changes = tuple(self._changes(last, draft))
         if {"system_changed", "tools_changed"} & set(changes):
             return Continuity(extends=False, changes=changes)
         same_to = first_change(last.view, draft.view)
-        reused = self._size_of(last.view, same_to)
+        reused = self._size_of(draft.view, same_to)
         if same_to == len(last.view):
             return Continuity(reused_tokens=reused)
         return Continuity(extends=False, reused_tokens=reused, changes=changes)
@@ -660,11 +683,13 @@ def in_tool_loop(messages: Sequence[Message]) -> bool:
     return bool(messages) and messages[-1].role == "tool"
 
 
-def _digest_request(draft: Draft, view: list[Message]) -> str:
-    """Return a hash of a request as the provider reads it, without its reasoning."""
+def _begin_digest(draft: Draft) -> RollingDigest:
+    """Return the hash of what precedes the messages of a request."""
     tools = [[tool.name, tool.description, tool.parameters] for tool in draft.tools]
     beside = Message("system", json.dumps([draft.system_prompt, tools], default=dict))
-    return digest_of([beside, *view])
+    digest = RollingDigest()
+    digest.add([beside])
+    return digest
 
 
 def _check_request(history: list[Message], view: list[Message]) -> None:
