@@ -65,6 +65,9 @@ class Decider:
         ImportError: LiteLLM is not installed, or is too old.
     """
 
+    survives_stale_reasoning: ClassVar[bool] = True
+    """As of the deciders in `agentic.providers`."""
+
     model: str = attrs.field()
     """As LiteLLM spells it: `anthropic/claude-sonnet-4-5`, `bedrock/...`, `ollama_chat/qwen3`."""
     options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True, repr=False)

@@ -161,6 +161,7 @@ class AgentConfig(AgentSettings):
             strategies=self._strategies(counter),
             system_prompt=self.system_prompt,
             executor=executor,
+            model=self.model or "",
             recall=RECALL in self.tools,
         )
         if executor is not None:

@@ -128,10 +128,18 @@ class Runner:
 
     def _make_view(self) -> View:
         if isinstance(self.budget, Manager):
-            return View.of(self.budget, strategies=self.strategies)
-        if isinstance(self.budget, ViewMaker):
-            return self.budget.make_view(strategies=self.strategies)
-        return View(Policy(0), strategies=self.strategies)
+            view = View.of(self.budget, strategies=self.strategies)
+        elif isinstance(self.budget, ViewMaker):
+            view = self.budget.make_view(strategies=self.strategies)
+        else:
+            view = View(Policy(0), strategies=self.strategies)
+        self._name_model(view)
+        return view
+
+    def _name_model(self, view: View) -> None:
+        """Tell a View which model its requests are for: the decider may be another one now."""
+        _, view.model = provider_and_model(self.decider)
+        view.server_drops = bool(getattr(self.decider, "survives_stale_reasoning", False))
 
     def __attrs_post_init__(self) -> None:
         # When the Runner is made, and not in the middle of a run.
@@ -142,6 +150,7 @@ class Runner:
         self.limits.check_price(*provider_and_model(self.decider))
         parts = (self.store, self.budget, self.strategies)
         if all(map(operator.is_, parts, self._view_parts)):
+            self._name_model(self._view)
             return
         if self.store is not None and not hasattr(self.store, "replace") and self._compacts:
             raise ConfigError(

@@ -61,6 +61,9 @@ class ModelDecider:
     # Not an attrs class: some deciders are frozen, and others learn what a model refuses.
     __slots__ = ()
 
+    survives_stale_reasoning: ClassVar[bool] = True
+    """Whether a request with reasoning whose preceding request has changed is answered all the
+    same: the server drops the reasoning, or the request is sent once more without it."""
     _provider: ClassVar[str]
     _tool_names: ClassVar[NameRule]
     _decode: ClassVar["staticmethod[[Any], Decision]"]

@@ -120,6 +120,9 @@ class Session:
     the size."""
     executor: Executor | None = attrs.field(default=None, kw_only=True)
     """The default executor of Runners. Its schemas are included in the size."""
+    model: str = attrs.field(default="", kw_only=True, validator=must_be(str))
+    """The model that requests are for, if `prepare` is used without a Runner, whose decider says
+    it. Whether reasoning has to be left out after a compaction depends on it."""
     recall: bool = attrs.field(default=False, kw_only=True, validator=must_be(bool))
     """Whether the model has `recall_tool()`: what is cut then says how to read it."""
     _archive: SessionArchive = attrs.field(init=False, repr=False)
@@ -150,6 +153,7 @@ class Session:
             strategies=self.strategies,
             recall=RECALL if self.recall else None,
             automatic=self.auto_summarize,
+            model=self.model,
         )
 
     async def append(self, message: Message) -> None:

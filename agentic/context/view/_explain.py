@@ -144,8 +144,8 @@ def _keys(message: Message) -> Iterator[object]:
         yield (message.role, *ids)
     # Without its orphans a message has other ids, but the remaining results are the same objects.
     yield from map(id, message.tool_results)
-    if message.native is not None:  # its reasoning was left out
-        yield id(message.native.payload)
+    if message.origin is not None:  # its reasoning was left out
+        yield id(message.origin.payload)
     if not ids and message.timestamp is not None:  # its media were cleared
         yield (message.role, message.timestamp)
 

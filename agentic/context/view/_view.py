@@ -425,7 +425,8 @@ class View:
         idle_seconds: float,
     ) -> Draft:
         """Return a draft of the next request; it begins a new epoch if one is due."""
-        self._builder.reasoning.model = self.model
+        reasoning = self._builder.reasoning
+        reasoning.model, reasoning.server_drops = self.model, self.server_drops
         draft = self._builder.draft(history, system_prompt, tools, idle_seconds=idle_seconds)
         # What can be left out without a summary goes first.
         if draft.continues and (not draft.fits or self._scheduler.due(draft)):
