@@ -15,7 +15,7 @@ import os
 import sys
 import warnings
 from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 
