@@ -4,8 +4,8 @@ Start with `Decider`, `decode_response` and `encode_request`.
 
 Where each part of a conversation goes:
 
-- Leading system messages and the summary: the request's `system`, as a string if there is one of
-  them and as one block each if there are several. Any other system message becomes user text in
+- Leading system messages: the request's `system`, as a string if there is one of them and as one
+  block each if there are several. A summary: a user message of its own before all others. Any other system message becomes user text in
   `<system>` tags, unless it came from the wire and is allowed at its position. Pinned messages stay
   where they are.
 - Tool results: the first blocks of a single user message, with `is_error` for a failure and the

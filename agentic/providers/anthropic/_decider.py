@@ -10,7 +10,6 @@ import attrs
 
 from agentic.limits import ModelLimits, reply_reserve
 from agentic.loop import Decision, Input
-from agentic.messages import leading_system_count
 from agentic.providers._bound_requests import (
     BoundRequests,
     input_transformations,
@@ -25,6 +24,7 @@ from agentic.providers.anthropic._replies import decode_response, reply_blocks, 
 from agentic.providers.anthropic._streaming import StreamedResponse, stream_error
 from agentic.providers.anthropic._turns import mark_for_cache
 from agentic.providers.kit import at, plain, text_at
+from agentic.providers.kit._record import RecordRole, valid_record_role
 from agentic.usage import Usage, normalize
 
 if TYPE_CHECKING:
@@ -91,6 +91,8 @@ class Decider(ModelDecider):
     """Whether the tools, the system prompt and the newest messages are marked for the cache, which
     makes a long conversation cost a fifth. If you set a `cache_control` yourself, no other is
     added. Turn it off for single requests, whose cache writes are never read."""
+    record_role: RecordRole = attrs.field(default="user", kw_only=True, validator=valid_record_role)
+    """The role in which a summary of earlier messages is sent: `user`, or `system`."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
     _bound: BoundRequests = attrs.field(init=False, eq=False, repr=False)
 
@@ -204,10 +206,13 @@ class Decider(ModelDecider):
 
     def _body(self, request: Input) -> dict[str, Any]:
         encoded = encode_request(
-            request.history, system_prompt=request.system_prompt, tools=request.tools
+            request.history,
+            system_prompt=request.system_prompt,
+            tools=request.tools,
+            record_role=self.record_role,
         )
         # The options' tools and texts first: they are the same in every request, and the cache
-        # begins with them. The summary stays the last block.
+        # begins with them.
         tools = [*(self.options.get("tools") or ()), *encoded.pop("tools", ())]
         system = self.options.get("system")
         if system and "system" in encoded:
@@ -219,10 +224,7 @@ class Decider(ModelDecider):
             del body["tools"]
         # `decide` and `stream` are the choice; an option would contradict one of them.
         body.pop("stream", None)
-        if not self.prompt_cache:
-            return body
-        leading = request.history[: leading_system_count(request.history)]
-        return mark_for_cache(body, summaries=sum(m.summary is not None for m in leading))
+        return mark_for_cache(body) if self.prompt_cache else body
 
 
 def reply_tokens(limits: ModelLimits, options: Mapping[str, Any] = MappingProxyType({})) -> int:

@@ -39,10 +39,12 @@ from agentic.providers.anthropic._decoding import (
 from agentic.providers.anthropic._turns import Turn, join, name_calls
 from agentic.providers.kit import (
     NameRule,
+    RecordRole,
     arguments_as_object,
     at,
     items_at,
     native_payload,
+    place_record,
     replace_surrogates,
     text_at,
 )
@@ -69,24 +71,29 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     >>> encode([Message("system", "Be brief.")])
     [{'role': 'user', 'content': '<system>\nBe brief.\n</system>'}]
     """
-    turns = join(_turns(messages))
+    turns = join(_turns(place_record(messages)))
     if not all(turn.native for turn in turns):
         turns = name_calls(turns)  # leaves alone what came from the wire
     return [_wire(turn) for turn in turns]
 
 
 def encode_request(
-    messages: Sequence[Message], *, system_prompt: str = "", tools: Sequence[ToolDefinition] = ()
+    messages: Sequence[Message],
+    *,
+    system_prompt: str = "",
+    tools: Sequence[ToolDefinition] = (),
+    record_role: RecordRole = "user",
 ) -> dict[str, Any]:
     """Return the request fields for a conversation, in a form that the provider accepts.
 
     Open rounds are closed; orphaned results are left out. If the conversation begins or ends with a
-    rebuilt reply, a user message is added there.
+    rebuilt reply, a user message is added there. A summary is a user message of its own, or a part
+    of `system` if that is the `record_role`.
 
     >>> encode_request([Message("user", "Why?")], system_prompt="Be brief.")
     {'system': 'Be brief.', 'messages': [{'role': 'user', 'content': 'Why?'}]}
     """
-    closed = close_open_rounds(list(messages))
+    closed = place_record(close_open_rounds(list(messages)), record_role)
     leading = leading_system_count(closed)
     request: dict[str, Any] = {}
     system = _system(system_prompt, closed[:leading])
@@ -187,7 +194,8 @@ def _written_anew(message: Message) -> Iterator[Turn]:
     blocks = _rebuild(message)
     if blocks:
         role = "assistant" if message.role == "assistant" else "user"
-        yield Turn({"role": role, "content": blocks})
+        is_record = message.summary is not None and role == "user"
+        yield Turn({"role": role, "content": blocks}, is_record=is_record)
 
 
 def _wire(turn: Turn) -> Any:
@@ -238,13 +246,16 @@ def _rebuild(message: Message) -> list[dict[str, Any]]:
     blocks = [_result(result) for result in message.tool_results]
     takes_media = message.role in {"user", "tool"}
     failed = [part for result in message.tool_results if result.error for part in result.media]
-    blocks += [_media_block(media) for media in (*failed, *message.media) if takes_media]
+    media = [_media_block(media) for media in (*failed, *message.media) if takes_media]
     # The API takes no media from the model: a message names what it cannot show.
     text = message.content if takes_media else text_with_media(message)
+    said: list[dict[str, Any]] = []
     if text.strip():
         # Only newer models support the role in the middle, and not between two user messages.
         marked = f"<system>\n{text}\n</system>" if message.role == "system" else text
-        blocks.append(text_block(marked))
+        said = [text_block(marked)]
+    # Images go before a question about them, and after the text of a record.
+    blocks += [*said, *media] if message.summary is not None else [*media, *said]
     blocks += [_call(call) for call in message.tool_calls]
     written: list[dict[str, Any]] = replace_surrogates(blocks)
     return written

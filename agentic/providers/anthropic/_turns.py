@@ -45,6 +45,8 @@ class Turn:
     """The original positions of its blocks, if it is a part of a message."""
     between: tuple[Any, Any] | None = None
     """The roles of the original neighbors, if its position matters."""
+    is_record: bool = False
+    """Whether it is the record of earlier conversation, which is a message of its own."""
 
     @property
     def role(self) -> Any:
@@ -73,6 +75,7 @@ def join(turns: Iterable[Turn]) -> list[Turn]:
         elif (
             run
             and not (is_native and turn.native)
+            and not (run[0].is_record or turn.is_record)
             and turn.role == run[0].role
             and (turn.role == "user" or not (is_native or turn.native))
         ):
@@ -171,11 +174,10 @@ def _answered(turn: Turn, given: dict[str, list[str]]) -> Turn:
     return attrs.evolve(turn, message={**turn.message, "content": blocks})
 
 
-def mark_for_cache(body: Mapping[str, Any], *, summaries: int = 0) -> dict[str, Any]:
+def mark_for_cache(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the request with cache marks added, or unchanged if the caller has set any.
 
-    The request passed in is not modified. `summaries` is the number of blocks at the end of
-    `system` that the next compaction will replace.
+    The request passed in is not modified.
 
     >>> marked = mark_for_cache({"messages": [{"role": "user", "content": "Why?"}]})
     >>> marked["messages"][0]["content"]
@@ -186,8 +188,7 @@ def mark_for_cache(body: Mapping[str, Any], *, summaries: int = 0) -> dict[str, 
         return dict(body)
     marked = {**body, "messages": _mark_messages(items_at(body, "messages"))}
     if system := blocks_of(body.get("system")):
-        # Before the summaries: a mark behind them would be of no use after the next compaction.
-        marked["system"] = _mark(system, max(len(system) - 1 - summaries, 0))
+        marked["system"] = _mark(system, len(system) - 1)
     if tools := items_at(body, "tools"):
         marked["tools"] = _mark(tools, len(tools) - 1)
     return marked

@@ -10,8 +10,8 @@ messages of content blocks as JSON data, with bytes in base64.
 
 Where each part of a conversation goes:
 
-- Leading system messages, including a summary, go to the request's `system` field. A later system
-  message becomes user text in `<system>` tags; a later summary becomes user text unchanged.
+- Leading system messages go to the request's `system` field. A later system message becomes user
+  text in `<system>` tags. A summary is a user message, or the first block of one that follows it.
 - Tool results are blocks of a user message. Consecutive tool and user messages are one message on
   the wire, with results first; so are consecutive assistant messages. A wire message with both
   results and other content is read as two messages.

@@ -20,7 +20,6 @@ import attrs
 
 from agentic.limits import ModelLimits
 from agentic.loop import Input
-from agentic.messages import leading_system_count
 from agentic.providers._bound_requests import (
     BINDING_BETA,
     BoundRequests,
@@ -35,6 +34,7 @@ from agentic.providers.bedrock._families import mark_for_cache, part_turns
 from agentic.providers.bedrock._replies import decode_response
 from agentic.providers.bedrock._streaming import StreamedResponse
 from agentic.providers.kit import at, items_at, text_at
+from agentic.providers.kit._record import RecordRole, valid_record_role
 
 # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseTokensRequest.html
 _COUNTED = ("messages", "system", "toolConfig", "additionalModelRequestFields")
@@ -73,6 +73,8 @@ class Decider(ModelDecider):
     prompt_cache: bool = attrs.field(default=True, kw_only=True)
     """Whether the tools, the system prompt and the newest messages are marked for the cache, if the
     `modelId` names a model with one. If you set a `cachePoint` yourself, no other is added."""
+    record_role: RecordRole = attrs.field(default="user", kw_only=True, validator=valid_record_role)
+    """The role in which a summary of earlier messages is sent: `user`, or `system`."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
 
     _has_two_kinds: bool = attrs.field(default=True, init=False)
@@ -135,17 +137,14 @@ class Decider(ModelDecider):
             system_prompt=request.system_prompt,
             tools=request.tools,
             model=self.model,
+            record_role=self.record_role,
         )
         # Learned from a refusal. Families that are known to refuse such turns are fitted above.
         if not self._has_two_kinds:
             conversation["messages"] = part_turns(conversation["messages"])
         whole = _with_options(conversation, self.options, offered=bool(request.tools))
         if marked and self.prompt_cache and self._takes_marks:
-            leading = request.history[: leading_system_count(request.history)]
-            summaries = sum(message.summary is not None for message in leading)
-            # The texts of the options come after the summary, so no mark before it covers them.
-            behind = summaries and summaries + len(items_at(self.options, "system"))
-            whole = mark_for_cache(whole, self.model, summaries=behind)
+            whole = mark_for_cache(whole, self.model)
         return {"modelId": self.model, **for_boto3(whole)}
 
 

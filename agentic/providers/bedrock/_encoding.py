@@ -25,11 +25,13 @@ from agentic.providers.bedrock._decoding import (
 from agentic.providers.bedrock._families import fit_family
 from agentic.providers.kit import (
     NameRule,
+    RecordRole,
     UniqueIds,
     arguments_as_object,
     at,
     items_at,
     native_payload,
+    place_record,
     plain,
     replace_surrogates,
     text_at,
@@ -58,6 +60,7 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     >>> encode([Message("user", "Hi"), Message("user", "there")])
     [{'role': 'user', 'content': [{'text': 'Hi'}, {'text': 'there'}]}]
     """
+    messages = place_record(messages)
     parts = _as_they_came(messages)
     wire: list[Any] = []
     joined: dict[int, list[Any]] = {}
@@ -85,17 +88,20 @@ def encode_request(
     system_prompt: str = "",
     tools: Sequence[ToolDefinition] = (),
     model: str = "",
+    record_role: RecordRole = "user",
 ) -> dict[str, Any]:
     """Return the request fields for a conversation, in a form that the provider accepts.
 
     Open rounds are closed; orphaned results are left out. If the conversation does not start with a
-    user message, one is added. If the `modelId` is passed as `model`, turns are written as the
-    model's family requires. For boto3, pass the result through `for_boto3`.
+    user message, one is added. A summary is a user message of its own, the first block of the
+    user's message that follows it, or a part of `system` if that is the `record_role`. If the
+    `modelId` is passed as `model`, turns are written as the model's family requires. For boto3,
+    pass the result through `for_boto3`.
 
     >>> encode_request([Message("user", "Hi")], system_prompt="Be brief.")
     {'system': [{'text': 'Be brief.'}], 'messages': [{'role': 'user', 'content': [{'text': 'Hi'}]}]}
     """
-    closed = close_open_rounds(list(messages))
+    closed = place_record(close_open_rounds(list(messages)), record_role)
     leading, rest = _split_system(closed)
     system = [{"text": system_prompt}] if system_prompt.strip() else []
     for message in leading:
@@ -228,11 +234,15 @@ def _mend_call(block: Any, ids: _CallIds) -> Any:
 
 
 def _as_they_came(messages: Sequence[Message]) -> list[tuple[Any, bool]] | None:
-    """Return untouched messages' payloads like `_written`; None if any of them has to change."""
-    parts: list[tuple[Any, bool]] = []
+    """Return untouched messages' payloads like `_written`; None if any of them has to change.
+
+    The record of earlier conversation at the start is the only one that may be rebuilt.
+    """
+    start = int(bool(messages) and messages[0].summary is not None)
+    parts: list[tuple[Any, bool]] = list(_written(messages[:start]))
     asked: set[str] = set()
     role: str = ""
-    for message in messages:
+    for message in messages[start:]:
         calls = payload_facts(message, NAME, _calls_as_they_came)
         if calls is None or message.native is None:
             return None
@@ -407,9 +417,7 @@ class _MessageWriter:
 
 def _as_user(message: Message) -> str:
     text = text_with_media(message)
-    if message.summary is not None or not text.strip():
-        return text
-    return f"<system>\n{text}\n</system>"
+    return f"<system>\n{text}\n</system>" if text.strip() else text
 
 
 def _spec(name: str, description: str, parameters: Any) -> dict[str, Any]:

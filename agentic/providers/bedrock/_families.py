@@ -159,11 +159,10 @@ def _has_prompt_cache(model: str) -> bool:
     return bool(_CLAUDE.search(model) or _NOVA.search(model))
 
 
-def mark_for_cache(request: Mapping[str, Any], model: str, *, summaries: int = 0) -> dict[str, Any]:
+def mark_for_cache(request: Mapping[str, Any], model: str) -> dict[str, Any]:
     """Return the request with cache marks added, or unchanged if the caller has set any.
 
-    The request passed in is not modified. `summaries` is the number of blocks at the end of
-    `system` that the next compaction will replace.
+    The request passed in is not modified.
 
     >>> request = {"messages": [{"role": "user", "content": [{"text": "Why?"}]}]}
     >>> mark_for_cache(request, "amazon.nova-lite-v1:0")["messages"][0]["content"]
@@ -174,9 +173,7 @@ def mark_for_cache(request: Mapping[str, Any], model: str, *, summaries: int = 0
         return dict(request)
     marked = {**request, "messages": _mark_messages(items_at(request, "messages"))}
     if system := items_at(request, "system"):
-        # At least 1: a mark stands behind what is cached, so something has to be there.
-        end = max(len(system) - summaries, 1)
-        marked["system"] = [*system[:end], _MARK, *system[end:]]
+        marked["system"] = [*system, _MARK]
     if _CLAUDE.search(model) and (tools := items_at(request, "toolConfig", "tools")):
         marked["toolConfig"] = {**request["toolConfig"], "tools": [*tools, _MARK]}
     return marked

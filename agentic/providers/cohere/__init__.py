@@ -5,7 +5,8 @@ Start with `Decider`, `decode_response` and `encode_request`.
 Each message is one message on the wire, except that a tool message with several results becomes
 several. A message without a payload that can be sent back is rebuilt from its fields as follows:
 
-- The system prompt, leading system messages and a summary become system messages, in place.
+- The system prompt and system messages become system messages, in place. A summary is a user
+  message behind those at the start.
 - What the assistant says along with calls is its `tool_plan`, otherwise its `content`.
 - A user's images become parts of the content. All other media are named in the text.
 - A tool's error and notice become part of the result's text, since the wire format has no flag.

@@ -30,6 +30,7 @@ from agentic.providers.cohere._messages import (
 )
 from agentic.providers.kit import at, plain, text_at
 from agentic.providers.kit._pieces import GrowingText, add_fields, join_pieces
+from agentic.providers.kit._record import RecordRole, valid_record_role
 from agentic.providers.kit._streamed_calls import StreamedCalls
 from agentic.usage import StopReason, StopWords, Usage, normalize
 
@@ -206,6 +207,8 @@ class Decider(ModelDecider):
     options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
     """Additional arguments of the call, such as temperature, max_tokens and thinking. `tools` are
     added after those of the request."""
+    record_role: RecordRole = attrs.field(default="user", kw_only=True, validator=valid_record_role)
+    """The role in which a summary of earlier messages is sent: `user`, or `system`."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
 
     async def _whole(self, request: Input) -> Any:
@@ -235,7 +238,10 @@ class Decider(ModelDecider):
 
     def _call(self, request: Input) -> dict[str, Any]:
         said = encode_request(
-            request.history, system_prompt=request.system_prompt, tools=request.tools
+            request.history,
+            system_prompt=request.system_prompt,
+            tools=request.tools,
+            record_role=self.record_role,
         )
         tools = [*said.pop("tools", ()), *(self.options.get("tools") or ())]
         options = {key: value for key, value in self.options.items() if key != "tools"}

@@ -15,11 +15,13 @@ from agentic.messages import Media, Message, Role, ToolCall, close_open_rounds, 
 from agentic.providers.kit import (
     Decoded,
     NameRule,
+    RecordRole,
     arguments_as_text,
     at,
     items_at,
     native_payload,
     number_ids,
+    place_record,
     plain,
     replace_surrogates,
     text_at,
@@ -162,6 +164,10 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     >>> encode([Message("user", "Why is the build red?")])
     [{'role': 'user', 'content': 'Why is the build red?'}]
     """
+    return _encode(place_record(messages))
+
+
+def _encode(messages: Sequence[Message]) -> list[dict[str, Any]]:
     wire: list[dict[str, Any]] = []
     for message in messages:
         kept = native_payload(message, NAME, decode_message, TOOL_NAMES.wire, edit=_edit)
@@ -193,19 +199,23 @@ def _edit_call(wire: dict[str, Any], call: ToolCall) -> dict[str, Any]:
 
 
 def encode_request(
-    messages: Sequence[Message], *, system_prompt: str = "", tools: Sequence[ToolDefinition] = ()
+    messages: Sequence[Message],
+    *,
+    system_prompt: str = "",
+    tools: Sequence[ToolDefinition] = (),
+    record_role: RecordRole = "user",
 ) -> dict[str, Any]:
     """Return the request fields for a conversation, in a form that the provider accepts.
 
     Open rounds are closed; orphaned results and empty messages are left out. Assistant messages
-    whose calls are answered together are merged.
+    whose calls are answered together are merged. A summary is a message of the `record_role`.
 
     >>> encode_request([Message("user", "Hello.")], system_prompt="Be brief.")["messages"][0]
     {'role': 'system', 'content': 'Be brief.'}
     """
     # A result has to follow the message with its call, so two of them cannot share their results.
     closed = join_runs(close_open_rounds(list(messages)), lambda replies: [merge_replies(replies)])
-    wire = encode(_with_ids(closed))
+    wire = _encode(place_record(_with_ids(closed), record_role))
     ensure_user_message(wire, messages, NAME, _GO_ON)
     if system_prompt:
         wire.insert(0, {"role": "system", "content": system_prompt})

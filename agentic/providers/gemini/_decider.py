@@ -21,6 +21,7 @@ from agentic.providers.gemini._fields import field, list_of, parts_of
 from agentic.providers.gemini._replies import decode_response
 from agentic.providers.gemini._streaming import StreamedResponse, failure_in
 from agentic.providers.kit import plain, text_at
+from agentic.providers.kit._record import RecordRole, valid_record_role
 
 if TYPE_CHECKING:
     from google.genai import Client
@@ -48,6 +49,8 @@ class Decider(ModelDecider):
     """Fields of the SDK's GenerateContentConfig: temperature, max_output_tokens, thinking_config,
     http_options. Google's own tools in it come before those of the loop, and a `system_instruction`
     comes before that of the conversation."""
+    record_role: RecordRole = attrs.field(default="user", kw_only=True, validator=valid_record_role)
+    """The role in which a summary of earlier messages is sent: `user`, or `system`."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
 
     async def _whole(self, request: Input) -> Any:
@@ -114,6 +117,7 @@ class Decider(ModelDecider):
             system_prompt=request.system_prompt,
             tools=request.tools,
             model=self.model,
+            record_role=self.record_role,
         )
         # The SDK lets the body replace an instruction of the options, and writes one that is alone,
         # but only for a reply: what is counted has to be whole.

@@ -9,9 +9,9 @@ What the model said before the calls is therefore merged into the same content.
 Rebuilt messages are encoded as follows. Text and media are parts of a user content. An assistant's
 text and calls are parts of a model content. The results of one turn are one content, in the order
 of the calls. Media from tools are parts of their result if the model is known to accept them there,
-and otherwise a content after the results. The leading system messages, including a summary, are the
-system instruction: Google has no other field for text that is not the user's. A later system
-message is user text in `<system>` tags. A pinned message is encoded according to its role.
+and otherwise a content after the results. The leading system messages are the system
+instruction: Google has no other field for text that is not the user's. A later system message is
+user text in `<system>` tags. A pinned message is encoded according to its role.
 Reasoning is not sent.
 """
 
@@ -42,8 +42,10 @@ from agentic.providers.gemini._decoding import (
 from agentic.providers.gemini._fields import field, has_field, parts_of, text_of
 from agentic.providers.kit import (
     NameRule,
+    RecordRole,
     arguments_as_object,
     native_payload,
+    place_record,
     replace_surrogates,
 )
 from agentic.providers.kit._json import is_blank_arguments, json_text, with_arguments
@@ -77,10 +79,13 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     >>> encode([Message("user", "Hello."), Message("assistant", "Hi.")])
     [{'role': 'user', 'parts': [{'text': 'Hello.'}]}, {'role': 'model', 'parts': [{'text': 'Hi.'}]}]
     """
-    return _encode(messages, "")
+    return _encode(place_record(messages), "")
 
 
 def _encode(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
+    # Alone, so that the messages after a record need not be rebuilt with it.
+    if len(messages) > 1 and messages[0].summary is not None:
+        return [*_encode(messages[:1], model), *_encode(messages[1:], model)]
     as_they_came = _as_they_came(messages)
     if as_they_came is not None:
         return as_they_came
@@ -103,16 +108,19 @@ def encode_request(
     system_prompt: str = "",
     tools: Sequence[ToolDefinition] = (),
     model: str = "",
+    record_role: RecordRole = "user",
 ) -> dict[str, Any]:
     """Return the request fields for a conversation, in a form that the provider accepts.
 
     Open rounds are closed; orphaned results are left out. The contents do not start with a model
-    turn unless the original contents did. `model` decides where media from tools are sent.
+    turn unless the original contents did. A summary is a user content of its own, or a part of the
+    system instruction if that is the `record_role`. `model` decides where media from tools are
+    sent.
 
     >>> encode_request([Message("user", "Hello.")], system_prompt="Be brief.")["contents"]
     [{'role': 'user', 'parts': [{'text': 'Hello.'}]}]
     """
-    messages = close_open_rounds(list(messages))
+    messages = place_record(close_open_rounds(list(messages)), record_role)
     leading = leading_system_count(messages)
     request = _instruction(system_prompt, messages[:leading])
     request["contents"] = _begun_by_user(messages[leading:], model)

@@ -7,9 +7,9 @@ Start with `plain`, `at`, `native_payload` and `merge_consecutive`.
 - Payloads: `native_payload` decides whether a message's original wire data may be sent back.
 - Writing: `replace_surrogates`, `arguments_as_object` and `arguments_as_text` produce texts and
   arguments that a server can parse; `NameRule` rewrites names that it rejects; `UniqueIds` and
-  `number_ids` give each call an id of its own; `merge_consecutive` joins messages that must not be
-  adjacent; `media_note`, `text_with_media` and `results_with_content` put into a text what
-  the wire has no field for.
+  `number_ids` give each call an id of its own; `place_record` puts the summary where every wire has
+  it; `merge_consecutive` joins messages that must not be adjacent; `media_note`,
+  `text_with_media` and `results_with_content` put into a text what the wire has no field for.
 
 `docs/how-to/write-an-adapter.md` explains step by step how to write an adapter.
 """
@@ -30,6 +30,9 @@ from agentic.providers.kit._media import results_with_content as results_with_co
 from agentic.providers.kit._media import text_with_media as text_with_media
 from agentic.providers.kit._messages import Decoded as Decoded
 from agentic.providers.kit._messages import merge_consecutive, native_payload
+from agentic.providers.kit._record import RecordRole as RecordRole
+from agentic.providers.kit._record import move_record as move_record
+from agentic.providers.kit._record import place_record
 
 __all__ = [
     "NameRule",
@@ -40,6 +43,7 @@ __all__ = [
     "merge_consecutive",
     "native_payload",
     "number_ids",
+    "place_record",
     "plain",
     "replace_surrogates",
 ]

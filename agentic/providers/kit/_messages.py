@@ -43,6 +43,7 @@ __all__ = [
 ]
 
 _Item = TypeVar("_Item")
+_SYSTEM = {"system", "developer"}
 
 
 def native_payload(
@@ -223,23 +224,25 @@ def function_tools(
 def ensure_user_message(
     wire: list[dict[str, Any]], messages: Iterable[Message], provider: str, text: str
 ) -> None:
-    """Insert a user message after the leading system messages if there is none.
+    """Insert a user message after the leading system messages unless a user speaks first there.
 
-    The chat templates of local models raise without one:
-    https://github.com/vllm-project/vllm/issues/36432
+    The chat templates of local models raise without a user message, and some raise for one that
+    begins with a reply: https://github.com/vllm-project/vllm/issues/36432 (2026-11).
 
     >>> wire = [{"role": "system", "content": "Be brief."}]
     >>> ensure_user_message(wire, [Message("system", "Be brief.")], "acme", "Go on.")
     >>> wire[1]
     {'role': 'user', 'content': 'Go on.'}
     """
-    if any(text_at(each, "role") == "user" for each in wire):
+    spoken = (place for place, each in enumerate(wire) if text_at(each, "role") not in _SYSTEM)
+    place = next(spoken, len(wire))
+    begins_with_reply = place < len(wire) and text_at(wire[place], "role") == "assistant"
+    if not begins_with_reply and any(text_at(each, "role") == "user" for each in wire):
         return
     # What the caller sent without a user message before may be sent so again.
     if wire and all(each.native and each.native.provider == provider for each in messages):
         return
-    others = (place for place, each in enumerate(wire) if text_at(each, "role") != "system")
-    wire.insert(next(others, len(wire)), {"role": "user", "content": text})
+    wire.insert(place, {"role": "user", "content": text})
 
 
 def encodable(message: Message) -> Message:

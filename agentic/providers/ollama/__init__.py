@@ -8,7 +8,8 @@ Unlike the server's `/v1`, which `providers.openai_chat` speaks, it lets a reque
 Each message is one message on the wire, except that a tool message with several results becomes
 several. A message without a payload that can be sent back is rebuilt from its fields as follows:
 
-- The system prompt, system messages and a summary become system messages, in place.
+- The system prompt and system messages become system messages, in place. A summary is a user
+  message behind those at the start.
 - Images of a user or a tool become `images`. Other media, and images that are only a location, are
   named in the text.
 - A tool's error and notice become part of the result's text.

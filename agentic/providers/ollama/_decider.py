@@ -12,6 +12,7 @@ from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
 from agentic.providers._model import ModelDecider
 from agentic.providers.kit import at
+from agentic.providers.kit._record import RecordRole, valid_record_role
 from agentic.providers.ollama._messages import NAME, encode_request
 from agentic.providers.ollama._replies import StreamedResponse, decode_response, failure_in
 from agentic.tokens import approx_token_counter, count_tokens
@@ -45,6 +46,8 @@ class Decider(ModelDecider):
     the wire's name for num_ctx, temperature and the like. `tools` are added after those of the
     request. A request that exceeds the window is refused by default: the server would cut it
     silently, unless `truncate` is true."""
+    record_role: RecordRole = attrs.field(default="user", kw_only=True, validator=valid_record_role)
+    """The role in which a summary of earlier messages is sent: `user`, or `system`."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
     """The window of these limits is also requested from the server, as `num_ctx`."""
 
@@ -87,7 +90,10 @@ class Decider(ModelDecider):
 
     def _body(self, request: Input, *, stream: bool) -> dict[str, Any]:
         said = encode_request(
-            request.history, system_prompt=request.system_prompt, tools=request.tools
+            request.history,
+            system_prompt=request.system_prompt,
+            tools=request.tools,
+            record_role=self.record_role,
         )
         tools = [*said.pop("tools", ()), *(self.options.get("tools") or ())]
         given = self.options.get("options") or {}

@@ -16,11 +16,13 @@ import attrs
 from agentic.messages import Media, Message, Role, ToolCall, ToolResult, close_open_rounds
 from agentic.providers.kit import (
     Decoded,
+    RecordRole,
     arguments_as_object,
     at,
     items_at,
     native_payload,
     number_ids,
+    place_record,
     plain,
     replace_surrogates,
     results_with_content,
@@ -163,6 +165,10 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     >>> encode([Message("user", "Hello.")])
     [{'role': 'user', 'content': 'Hello.'}]
     """
+    return _encode(place_record(messages))
+
+
+def _encode(messages: Sequence[Message]) -> list[dict[str, Any]]:
     names = {call.id: call.name for message in messages for call in message.tool_calls}
     return [item for message in messages for item in _items(message, names)]
 
@@ -289,16 +295,24 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
 
 
 def encode_request(
-    messages: Sequence[Message], /, *, system_prompt: str = "", tools: Sequence[ToolDefinition] = ()
+    messages: Sequence[Message],
+    /,
+    *,
+    system_prompt: str = "",
+    tools: Sequence[ToolDefinition] = (),
+    record_role: RecordRole = "user",
 ) -> dict[str, Any]:
     """Write the part of a request that is the conversation, whatever happened to it before.
+
+    A summary is a message of the `record_role`.
 
     >>> encode_request([Message("user", "Hi.")], system_prompt="Be brief.")["messages"][0]
     {'role': 'system', 'content': 'Be brief.'}
     """
     # Closed first: an orphan would be taken for the answer to a call of the same id.
     sound = number_ids(close_open_rounds(list(messages)))
-    items = [_with_arguments(item, _as_object) for item in encode(sound)]
+    placed = place_record(sound, record_role)
+    items = [_with_arguments(item, _as_object) for item in _encode(placed)]
     ensure_user_message(items, messages, NAME, _GOES_ON)
     if system_prompt:
         items.insert(0, {"role": "system", "content": system_prompt})

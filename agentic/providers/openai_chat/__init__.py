@@ -9,8 +9,9 @@ differ from OpenAI, the adapter detects the difference, so nothing has to be con
 Each message is one message on the wire, except that a tool message with several results becomes
 several. A message without a payload that can be sent back is rebuilt from its fields as follows:
 
-- The system prompt, leading system messages and a summary become system messages, in place. So does
-  a system message in the middle of the conversation. Pinned messages are not treated specially.
+- The system prompt and system messages become system messages, in place, also in the middle of the
+  conversation. A summary is a user message behind those at the start. Pinned messages are not
+  treated specially. `_templates` describes what is changed for servers with strict chat templates.
 - A user's media become parts of the content (images, audio, PDF). Media that no part can hold are
   named in the text. Media from tools follow the round as a user message, since a tool may send only
   text.

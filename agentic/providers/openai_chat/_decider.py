@@ -11,6 +11,7 @@ from agentic.providers._bound_requests import BoundRequests
 from agentic.providers._model import ModelDecider
 from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.kit._json import has_object
+from agentic.providers.kit._record import RecordRole, valid_record_role
 from agentic.providers.openai_chat._decoding import BOUND_FIELDS, NAME
 from agentic.providers.openai_chat._encoding import TOOL_NAMES
 from agentic.providers.openai_chat._replies import decode_response, failure_in
@@ -44,6 +45,11 @@ class Decider(ModelDecider):
     """Additional arguments of the call, such as temperature, max_tokens and extra_body. `tools` are
     added after those of the request. A stream requests its usage by default: `stream_options`
     replaces that setting, and None leaves it out."""
+    strict_roles: bool | None = attrs.field(default=None, kw_only=True)
+    """Whether the server's chat template accepts only one system message, at the start, and roles
+    that alternate. By default it is known by the model's name (Qwen, Mistral, Gemma, MiniMax)."""
+    record_role: RecordRole = attrs.field(default="user", kw_only=True, validator=valid_record_role)
+    """The role in which a summary of earlier messages is sent: `user`, or `system`."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
     _requests: GrowingRequests = attrs.field(
         factory=GrowingRequests, kw_only=True, eq=False, repr=False
@@ -84,7 +90,12 @@ class Decider(ModelDecider):
     def _call(self, request: Input) -> dict[str, Any]:
         """Return the arguments for the SDK's method, except those for streaming."""
         said = self._requests.encode(
-            request.history, system_prompt=request.system_prompt, tools=request.tools
+            request.history,
+            system_prompt=request.system_prompt,
+            tools=request.tools,
+            model=self.model,
+            strict_roles=self.strict_roles,
+            record_role=self.record_role,
         )
         tools = [*said.pop("tools", ()), *(self.options.get("tools") or ())]
         options = {key: value for key, value in self.options.items() if key not in _OURS}

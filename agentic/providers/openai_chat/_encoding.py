@@ -21,6 +21,7 @@ from agentic.providers.kit import (
     items_at,
     native_payload,
     parse_object,
+    place_record,
     replace_surrogates,
     text_at,
 )
@@ -66,6 +67,11 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     >>> encode([Message("user", "Why is the build red?")])
     [{'role': 'user', 'content': 'Why is the build red?'}]
     """
+    return encode_placed(place_record(messages))
+
+
+def encode_placed(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """Return the messages on the wire, each in its role and at its place."""
     # Reserved ahead, so that an id made for an early call is not the own id of a later one.
     own = {call.id for message in messages for call in message.tool_calls}
     writer = _MessageWriter(UniqueIds(accept=is_call_id, stem=_id_stem, first=1, reserved=own))

@@ -16,16 +16,23 @@ from agentic.messages import (
     count_settled,
     split_rounds,
 )
-from agentic.providers.kit import items_at, replace_surrogates, text_at
+from agentic.providers.kit import (
+    RecordRole,
+    items_at,
+    place_record,
+    replace_surrogates,
+    text_at,
+)
 from agentic.providers.kit._messages import ensure_user_message, join_runs, merge_replies
 from agentic.providers.openai_chat._decoding import MESSAGES, NAME, decode_message, legacy_of
 from agentic.providers.openai_chat._encoding import (
-    encode,
+    encode_placed,
     encode_tools,
     is_call_id,
     sendable_payload,
     with_objects_on_the_wire,
 )
+from agentic.providers.openai_chat._templates import fit_template
 from agentic.tokens import TokenCache, approx_token_counter
 from agentic.tools import ToolDefinition
 
@@ -34,17 +41,27 @@ _GO_ON = "Go on."
 
 
 def encode_request(
-    messages: Sequence[Message], *, system_prompt: str = "", tools: Sequence[ToolDefinition] = ()
+    messages: Sequence[Message],
+    *,
+    system_prompt: str = "",
+    tools: Sequence[ToolDefinition] = (),
+    model: str = "",
+    strict_roles: bool | None = None,
+    record_role: RecordRole = "user",
 ) -> dict[str, Any]:
     """Return the request fields for a conversation, in a form that the provider accepts.
 
     Open rounds are closed; orphaned results and empty messages are left out. Assistant messages
-    whose calls are answered together are merged.
+    whose calls are answered together are merged. A summary is a message of the `record_role`. For a
+    model whose chat template is known to demand it, or if `strict_roles` is true, the request has
+    one system message at the most, at its start, and the other roles alternate.
 
     >>> encode_request([Message("user", "Hello.")], system_prompt="Be brief.")["messages"][0]
     {'role': 'system', 'content': 'Be brief.'}
     """
-    return _request(_items(messages), messages, system_prompt, tools)
+    placed = place_record(messages, record_role)
+    request = _request(_items(placed), placed, system_prompt, tools)
+    return fit_template(request, model, strict_roles=strict_roles)
 
 
 @attrs.define(eq=False)
@@ -77,11 +94,16 @@ class GrowingRequests:
         *,
         system_prompt: str = "",
         tools: Sequence[ToolDefinition] = (),
+        model: str = "",
+        strict_roles: bool | None = None,
+        record_role: RecordRole = "user",
     ) -> dict[str, Any]:
         """Return what `encode_request` returns."""
+        placed = place_record(messages, record_role)
         with self._lock:
-            items = self._items_of(list(messages))
-        return _request(items, messages, system_prompt, tools)
+            items = self._items_of(placed)
+        request = _request(items, placed, system_prompt, tools)
+        return fit_template(request, model, strict_roles=strict_roles)
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """Return an estimate of the size of a conversation, in tokens."""
@@ -113,7 +135,7 @@ def _items(messages: Sequence[Message]) -> list[dict[str, Any]]:
     # Results have to follow the message that made the calls (see `validate`), so the calls of two
     # messages cannot both be answered after the second one.
     closed = join_runs(close_open_rounds(list(messages)), _join)
-    items: list[dict[str, Any]] = replace_surrogates(encode(closed))
+    items: list[dict[str, Any]] = replace_surrogates(encode_placed(closed))
     return [_with_objects(each) for each in items if not _says_nothing(each)]
 
 

@@ -9,6 +9,7 @@ from agentic.limits import ModelLimits
 from agentic.loop import Decision, Input
 from agentic.providers._model import ModelDecider, counted_tokens
 from agentic.providers.kit import at, items_at, plain
+from agentic.providers.kit._record import RecordRole, valid_record_role
 from agentic.providers.openai_responses._decoding import NAME
 from agentic.providers.openai_responses._encoding import TOOL_NAMES, encode_request
 from agentic.providers.openai_responses._items import is_openais, is_unsealed, item_role, type_of
@@ -55,6 +56,8 @@ class Decider(ModelDecider):
     `include=["reasoning.encrypted_content"]`, by which the caller keeps the conversation. The
     provider's own tools (such as web search) are offered in addition to those of the loop, and
     `instructions` come before those of the conversation; `input` is not replaced."""
+    record_role: RecordRole = attrs.field(default="user", kw_only=True, validator=valid_record_role)
+    """The role in which a summary of earlier messages is sent: `user`, or `system`."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
     _has_reasoning: bool = attrs.field(default=True, init=False)
 
@@ -96,7 +99,11 @@ class Decider(ModelDecider):
     def _call(self, request: Input) -> dict[str, Any]:
         """Return the arguments for the SDK's method."""
         said = encode_request(
-            request.history, system_prompt=request.system_prompt, tools=request.tools
+            request.history,
+            system_prompt=request.system_prompt,
+            tools=request.tools,
+            model=str(self.options.get("model", self.model)),
+            record_role=self.record_role,
         )
         if self.options.get("instructions") and "instructions" in said:
             said["instructions"] = f"{self.options['instructions']}\n\n{said['instructions']}"

@@ -8,8 +8,9 @@ Otherwise it is rebuilt:
 - An assistant's calls become `function_call` items after its text, without item ids, since such an
   id ties the item to a reasoning item that is no longer there. Reasoning is left out.
 - Results directly follow their calls. A failed result says so in its text, as the API has no flag.
-- The leading system messages, including a summary, are joined to the `instructions`; a later one
-  stays in place. Pinned messages are not treated specially.
+- The leading system messages are joined to the `instructions`, or are a first item of the role
+  `developer` for the models that bill `instructions` uncached (see `puts_instructions_last`); a
+  later one stays in place. Pinned messages are not treated specially.
 - An empty message is left out. If nothing is left, a neutral user text is sent.
 - OpenAI accepts any text as the arguments of a call, but vLLM and llama.cpp reject the whole
   history if one is not JSON: https://github.com/local-inference-lab/vllm/issues/684,
@@ -31,11 +32,13 @@ import attrs
 from agentic.messages import Message, ToolCall, close_open_rounds
 from agentic.providers.kit import (
     NameRule,
+    RecordRole,
     UniqueIds,
     arguments_as_text,
     at,
     native_payload,
     parse_object,
+    place_record,
     replace_surrogates,
     text_at,
 )
@@ -82,6 +85,9 @@ TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,64}"), 64)
 # This type is also accepted as the output of other calls (recorded for `tool_search_call`).
 _ANY_CALL = "function_call_output"
 _NEUTRAL = "Continue."
+# Not gpt-35, which is Azure's name of GPT-3.5, nor gpt-4o, whose version ends in a letter.
+_GPT = re.compile(r"\bgpt-(?!35)(\d{1,2})(?:\.(\d+))?(?![\da-z])")
+_INSTRUCTIONS_LAST = (6, 2)
 _FUNCTIONS = {"function_call", "custom_tool_call"}
 
 
@@ -91,9 +97,16 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     >>> encode([Message("assistant", "Hello.")])
     [{'type': 'message', 'role': 'assistant', 'content': 'Hello.'}]
     """
+    return _encode(place_record(messages))
+
+
+def _encode(messages: list[Message]) -> list[dict[str, Any]]:
+    # Alone, so that the messages after a record need not be rebuilt with it.
+    if len(messages) > 1 and messages[0].summary is not None:
+        return [*_encode(messages[:1]), *_encode(messages[1:])]
     items = _items_as_they_came(messages)
     if items is None:
-        items = replace_surrogates(list(_ItemWriter().write(list(messages))))
+        items = replace_surrogates(list(_ItemWriter().write(messages)))
     return items
 
 
@@ -102,18 +115,25 @@ def encode_request(
     *,
     system_prompt: str = "",
     tools: Sequence[ToolDefinition] = (),
+    model: str = "",
+    record_role: RecordRole = "user",
 ) -> dict[str, Any]:
     """Return the request fields for a conversation, in a form that the provider accepts.
 
-    Open rounds are closed; orphaned results and empty messages are left out.
+    Open rounds are closed; orphaned results and empty messages are left out. A summary is a user
+    message of its own, or a part of the system prompt if that is the `record_role`. `model` decides
+    where the system prompt is sent: from GPT-6.2 on, it is the first item, of the role `developer`.
 
     >>> encode_request([Message("user", "Hi.")], system_prompt="Be brief.")
     {'instructions': 'Be brief.', 'input': [{'role': 'user', 'content': 'Hi.'}]}
     """
-    closed = join_runs(_close(list(messages)), _join)
+    closed = place_record(join_runs(_close(list(messages)), _join), record_role)
     leading = list(takewhile(_is_instruction, closed))
     request: dict[str, Any] = {**_instructions(leading, system_prompt)}
     request["input"] = _input(closed[len(leading) :])
+    # What came as `instructions`, and nothing was added to, is the caller's own choice.
+    if puts_instructions_last(model) and not _is_callers(leading, system_prompt):
+        request["input"] = [*_developer(request.pop("instructions", "")), *_as_items(request)]
     if tools:
         request["tools"] = encode_tools(tools)
     return request
@@ -263,12 +283,38 @@ def _is_instruction(message: Message) -> bool:
 
 
 def _instructions(leading: list[Message], system_prompt: str) -> dict[str, Any]:
-    kept = [_payload(message) for message in leading]
-    if len(kept) == 1 and kept[0] and not system_prompt:
-        return {"instructions": replace_surrogates(kept[0]["instructions"])}
+    if _is_callers(leading, system_prompt):
+        return {"instructions": replace_surrogates(_payload(leading[0])["instructions"])}
     said = [system_prompt, *map(text_with_media, leading)]
     text = replace_surrogates("\n\n".join(text for text in said if text))
     return {"instructions": text} if text else {}
+
+
+def _is_callers(leading: list[Message], system_prompt: str) -> bool:
+    """Return whether the system prompt is nothing but the `instructions` of a decoded request."""
+    return len(leading) == 1 and not system_prompt and bool(_payload(leading[0]))
+
+
+def puts_instructions_last(model: str) -> bool:
+    """Return whether a model puts `instructions` behind the input, where they are never cached.
+
+    GPT-6.2 and later models do; an unknown newer one is taken for one of them:
+    https://developers.openai.com/api/docs/guides/keep-prefix-unchanged (2026-11).
+
+    >>> puts_instructions_last("openai/gpt-6.2-sol"), puts_instructions_last("gpt-6-mini")
+    (True, False)
+    """
+    match = _GPT.search(model)
+    return match is not None and (int(match[1]), int(match[2] or 0)) >= _INSTRUCTIONS_LAST
+
+
+def _developer(text: str) -> list[dict[str, Any]]:
+    return [{"role": "developer", "content": text}] if text else []
+
+
+def _as_items(request: Mapping[str, Any]) -> list[Any]:
+    given = request["input"]
+    return [{"role": "user", "content": given}] if isinstance(given, str) else given
 
 
 def _input(messages: list[Message]) -> str | list[dict[str, Any]]:

@@ -193,13 +193,13 @@ def test_one_argument_turns_the_marks_off() -> None:
     assert "cache_control" not in json.dumps(_body(_asked(*HISTORY), prompt_cache=False))
 
 
-def test_summary_stays_outside_marked_system_prompt() -> None:
-    """What stands before it is still in the cache after the next compaction."""
+def test_system_prompt_is_marked_as_a_whole_beside_a_summary() -> None:
+    """It is still in the cache after the next compaction."""
     summary = Message("system", "Done so far.", summary=ContextSummary("Done so far.", 9))
 
     body = _body(_asked(summary, *HISTORY))
 
-    assert [("cache_control" in block) for block in body["system"]] == [True, False]
+    assert body["system"] == [{"type": "text", "text": "Be brief.", "cache_control": MARK}]
 
 
 @pytest.mark.parametrize(

@@ -211,7 +211,7 @@ def test_run_with_two_parallel_rounds() -> None:
 
 
 def test_overflow_is_recovered_by_compaction() -> None:
-    """In the provider's words; the second request is smaller, and the summary is its `system`."""
+    """In the provider's words; the second request is smaller, and begins with the summary."""
     too_long = "prompt is too long: 208310 tokens > 200000 maximum"
     server = Server(refusal(400, "invalid_request_error", too_long), reply(text("Done.")))
     store = MemoryStore()
@@ -229,7 +229,7 @@ def test_overflow_is_recovered_by_compaction() -> None:
     assert result.reply == "Done."
     assert result.summary is not None
     assert len(json.dumps(server.bodies[1])) < len(json.dumps(server.bodies[0]))
-    assert "[Context Summary" in server.bodies[1]["system"][0]["text"]
+    assert "[Context Summary" in server.bodies[1]["messages"][0]["content"]
 
 
 def test_overflow_without_budget_is_told() -> None:
@@ -472,7 +472,7 @@ def test_provider_tools_stand_beside_ours() -> None:
 
 @pytest.mark.parametrize("given", ["Ahoy.", ({"type": "text", "text": "Ahoy."},)])
 def test_system_of_options_joins_the_conversations(given: Any) -> None:
-    """It comes first, so that the summary is the last block."""
+    """It comes first; a summary is in neither."""
     server = Server(reply(text("Yes.")))
     summary = ContextSummary("Done so far.", 9).to_message()
     request = attrs.evolve(asked(), history=(summary, Message("user", "Why?")))
@@ -485,8 +485,11 @@ def test_system_of_options_joins_the_conversations(given: Any) -> None:
     asyncio.run(main())
 
     (body,) = server.bodies
-    assert [block["text"] for block in body["system"]] == ["Ahoy.", "Be brief.", summary.content]
-    assert body["messages"] == [{"role": "user", "content": "Why?"}]
+    assert [block["text"] for block in body["system"]] == ["Ahoy.", "Be brief."]
+    assert body["messages"] == [
+        {"role": "user", "content": summary.content},
+        {"role": "user", "content": "Why?"},
+    ]
 
 
 def test_tools_of_options_may_be_none() -> None:

@@ -5,8 +5,8 @@ from agentic.providers import anthropic
 from agentic.tools import ToolDefinition
 
 
-def test_summary_is_a_system_prompt_block() -> None:
-    """It stands after the leading system messages."""
+def test_summary_is_no_system_prompt_block() -> None:
+    """It is a user message of its own after the leading system messages."""
     summary = ContextSummary("The build is red.", 4).to_message()
     messages = [Message("system", "Be kind."), summary, Message("user", "Why?")]
 
@@ -16,7 +16,10 @@ def test_summary_is_a_system_prompt_block() -> None:
     assert [block["text"] for block in request["system"]] == [
         "Be brief.",
         "Be kind.",
-        summary.content,
+    ]
+    assert request["messages"] == [
+        {"role": "user", "content": summary.content},
+        {"role": "user", "content": "Why?"},
     ]
 
 

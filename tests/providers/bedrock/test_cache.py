@@ -147,24 +147,24 @@ def test_marks_leave_the_history_unchanged(server: Any, reply: Any, converse: An
     assert encode(history) == wire == [{"role": "user", "content": [{"text": "Hi"}]}]
 
 
-def test_a_summary_is_behind_the_mark(server: Any, reply: Any, converse: Any) -> None:
-    """What stands before it is still in the cache after the next compaction."""
+def test_a_summary_is_behind_the_mark_of_system(server: Any, reply: Any, converse: Any) -> None:
+    """All of `system` is still in the cache after the next compaction."""
     server.play(reply(converse({"text": "Done."})))
     summary = Message("system", "Done so far.", summary=ContextSummary("Done so far.", 9))
 
     asyncio.run(Decider(server.client, CLAUDE).decide(_asked(summary, *HISTORY)))
 
-    assert server.bodies[0]["system"].index(MARK) == 1
-    assert len(server.bodies[0]["system"]) == 3
+    assert server.bodies[0]["system"] == [{"text": "Be brief."}, MARK]
+    assert server.bodies[0]["messages"][0]["content"][0] == {"text": "Done so far."}
 
 
-def test_texts_of_options_stay_behind_the_summary(server: Any, reply: Any, converse: Any) -> None:
-    """They come last, and the mark still stands before what the next compaction replaces."""
+def test_texts_of_options_are_before_the_mark(server: Any, reply: Any, converse: Any) -> None:
+    """They are the same in every request, whatever a compaction replaces."""
     server.play(reply(converse({"text": "Done."})))
     summary = Message("system", "Done so far.", summary=ContextSummary("Done so far.", 9))
     decider = Decider(server.client, CLAUDE, options={"system": [{"text": "Ahoy."}]})
 
     asyncio.run(decider.decide(_asked(summary, *HISTORY)))
 
-    system = ["Be brief.", None, "Done so far.", "Ahoy."]
+    system = ["Be brief.", "Ahoy.", None]
     assert [block.get("text") for block in server.bodies[0]["system"]] == system

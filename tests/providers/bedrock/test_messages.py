@@ -179,7 +179,7 @@ def test_a_string_is_sent_as_a_block() -> None:
 
 
 def test_the_conversation_finds_its_places() -> None:
-    """Leading system messages and a summary go to `system`, a later one to the user."""
+    """Leading system messages go to `system`, a summary and a later one to the user."""
     messages = [
         Message("system", "Rules."),
         ContextSummary("Done so far.", 3).to_message(),
@@ -191,8 +191,9 @@ def test_the_conversation_finds_its_places() -> None:
 
     request = bedrock.encode_request(messages, system_prompt="Be brief.")
 
-    assert [block["text"][:8] for block in request["system"]] == ["Be brief", "Rules.", "[Context"]
+    assert [block["text"][:8] for block in request["system"]] == ["Be brief", "Rules."]
     assert [message["role"] for message in request["messages"]] == ["user", "assistant", "user"]
+    assert request["messages"][0]["content"] == [{"text": messages[1].content}]
     assert request["messages"][2]["content"] == [
         {"text": "<system>\nStop it.\n</system>"},
         {"text": "Why?"},

@@ -65,13 +65,16 @@ def test_compacted_history_makes_valid_request(damaged: bool) -> None:
 
 
 def test_leading_system_messages_are_the_instruction() -> None:
-    """The prompt comes first, and a summary after it: neither is the user's word."""
+    """The prompt is the same after a compaction, whose summary is a content of its own."""
     summary = ContextSummary("The build is red.", 4).to_message()
     request = gemini.encode_request([summary, Message("user", "Go on.")], system_prompt="Be brief.")
 
     texts = [part["text"] for part in request["systemInstruction"]["parts"]]
-    assert texts == ["Be brief.", summary.content]
-    assert request["contents"] == [{"role": "user", "parts": [{"text": "Go on."}]}]
+    assert texts == ["Be brief."]
+    assert request["contents"] == [
+        {"role": "user", "parts": [{"text": summary.content}]},
+        {"role": "user", "parts": [{"text": "Go on."}]},
+    ]
 
 
 def test_middle_system_message_is_marked() -> None:

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from agentic.messages import ContextSummary, Media, Message, ToolCall, ToolError, ToolResult
+from agentic.messages import Media, Message, ToolCall, ToolError, ToolResult
 from agentic.providers import openai_chat
 from agentic.tools import ToolDefinition
 
@@ -78,11 +78,11 @@ def test_empty_messages_are_left_out() -> None:
 
 
 def test_userless_conversation_gets_a_user() -> None:
-    """After the leading system messages, summary included."""
-    summary = ContextSummary("- done", 3).to_message()
+    """After the leading system messages; a summary is one, in the role that it is sent in."""
+    rules = Message("system", "In English.")
 
     request = openai_chat.encode_request(
-        [summary, _asking(ToolCall("c", "read")), _answering("c")], system_prompt="Be brief."
+        [rules, _asking(ToolCall("c", "read")), _answering("c")], system_prompt="Be brief."
     )
 
     assert [message["role"] for message in request["messages"]] == [

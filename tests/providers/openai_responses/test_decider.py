@@ -199,7 +199,7 @@ def test_no_option_decides_what_is_streamed(serve: Any, *, streamed: bool) -> No
 
 
 def test_instructions_of_options_join_the_conversations(serve: Any) -> None:
-    """They come first, and stay when a conversation begins with a summary."""
+    """They come first, and are the same when a conversation begins with a summary."""
     options = {"instructions": "Ahoy.", "input": "Another."}
     bare = attrs.evolve(asked(), system_prompt="")
     summary = ContextSummary("Done so far.", 9).to_message()
@@ -212,8 +212,21 @@ def test_instructions_of_options_join_the_conversations(serve: Any) -> None:
     _, (alone, both) = run(serve, [DONE], job)
 
     assert alone["instructions"] == "Ahoy."
-    assert both["instructions"] == f"Ahoy.\n\n{summary.content}"
-    assert alone["input"] == both["input"] == [{"role": "user", "content": "Why?"}]
+    assert both["instructions"] == "Ahoy."
+    assert alone["input"] == [{"role": "user", "content": "Why?"}]
+    assert both["input"] == [{"role": "user", "content": summary.content}, *alone["input"]]
+
+
+def test_system_prompt_is_a_developer_item_for_newer_models(serve: Any) -> None:
+    """Instructions that are an option stay where their owner put them."""
+
+    async def job(server: Any) -> None:
+        await server.decider("gpt-6.2-sol", options={"instructions": "Ahoy."}).decide(asked())
+
+    _, (body,) = run(serve, [DONE], job)
+
+    assert body["instructions"] == "Ahoy."
+    assert body["input"][0] == {"role": "developer", "content": "Be brief."}
 
 
 @pytest.mark.parametrize(
@@ -322,7 +335,7 @@ def test_overflow_is_recovered_by_compaction(serve: Any) -> None:
 
     assert result.reply == "Done."
     assert len(str(accepted)) < len(str(refused))
-    assert "Context Summary" in accepted["instructions"]
+    assert "Context Summary" in accepted["input"][0]["content"]
     assert validate(accepted) == []
 
 

@@ -405,14 +405,15 @@ def test_media_go_with_the_text() -> None:
 
 
 def test_leading_system_messages_are_instructions() -> None:
-    """A summary among them; one further down stays in its place."""
+    """One further down stays in its place; a summary is a user message before all others."""
     summary = ContextSummary("It is red.", 4).to_message()
     messages = [Message("system", "In English."), summary, Message("user", "Why?")]
 
     request = encode_request([*messages, Message("system", "Hurry.")], system_prompt="Be brief.")
 
-    assert request["instructions"] == f"Be brief.\n\nIn English.\n\n{summary.content}"
+    assert request["instructions"] == "Be brief.\n\nIn English."
     assert request["input"] == [
+        {"role": "user", "content": summary.content},
         {"role": "user", "content": "Why?"},
         {"role": "system", "content": "Hurry."},
     ]
@@ -517,3 +518,55 @@ def test_tool_names_come_back_with_items() -> None:
     turn = Message("assistant", reasoning="Look first.", tool_calls=named, native=decision.native)
 
     assert encode([turn]) == items
+
+
+@pytest.mark.parametrize(
+    ("model", "role"),
+    [
+        ("gpt-6.2-sol", "developer"),
+        ("openai/gpt-6.2", "developer"),
+        ("gpt-6.10-mini", "developer"),
+        ("gpt-7-unheard-of", "developer"),
+        ("gpt-6.1", None),
+        ("gpt-6", None),
+        ("gpt-5.2-2026-01-01", None),
+        ("gpt-4o", None),
+        ("gpt-35-turbo", None),
+        ("gpt-oss-120b", None),
+        ("o4-mini", None),
+        ("", None),
+    ],
+)
+def test_system_prompt_is_where_the_model_caches_it(model: str, role: str | None) -> None:
+    """Newer models put `instructions` behind the input, and never cache them."""
+    messages = [Message("system", "In English."), Message("user", "Why?")]
+
+    request = encode_request(messages, system_prompt="Be brief.", model=model)
+
+    assert ("instructions" in request) is (role is None)
+    if role is not None:
+        assert request["input"][0] == {"role": role, "content": "Be brief.\n\nIn English."}
+    assert request["input"][-1] == {"role": "user", "content": "Why?"}
+    assert validate(request) == []
+
+
+def test_instructions_of_a_decoded_request_are_its_owners() -> None:
+    """They go back as they came, whatever the model does with them."""
+    wire = {"instructions": "Be brief.", "input": [{"role": "user", "content": "Why?"}]}
+
+    assert encode_request(decode_request(wire), model="gpt-6.2") == wire
+
+
+def test_developer_item_of_a_decoded_request_stays_one() -> None:
+    """Also before a summary, and beside a text as the whole input."""
+    wire = [{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "Why?"}]
+    summary = ContextSummary("It is red.", 4).to_message()
+    rules, request = decode(wire)
+
+    assert encode_request([rules, summary, request], model="gpt-6.2")["input"] == [
+        wire[0],
+        {"role": "user", "content": summary.content},
+        wire[1],
+    ]
+    whole = decode_request({"input": "Why?"})
+    assert encode_request(whole, system_prompt="Be brief.", model="gpt-6.2")["input"] == wire

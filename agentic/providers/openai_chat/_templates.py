@@ -1,0 +1,93 @@
+"""What the chat templates of local models demand of the roles in a request.
+
+vLLM, SGLang, llama.cpp and LM Studio render a request by a template that comes with the model, and
+refuse what the template refuses:
+
+- Qwen since 3.5 accepts one system message, the first of all: lines 83-86 of
+  https://huggingface.co/Qwen/Qwen3.5-27B/blob/main/chat_template.jinja, and
+  https://github.com/QwenLM/Qwen3.8/issues/244. So does MiniMax
+  (https://github.com/can1357/oh-my-pi/issues/958).
+- Mistral's and Gemma's also count the other roles, which have to alternate, apart from calls and
+  results: https://github.com/vllm-project/vllm/issues/6862,
+  https://github.com/anomalyco/opencode/issues/5034,
+  https://github.com/suitenumerique/conversations/issues/197.
+
+All of them were read in 2026-11. Other models and the providers' own servers accept more.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from agentic.providers.kit import items_at, text_at
+
+_ONE_SYSTEM = re.compile(r"qwen|qwq|minimax", re.IGNORECASE)
+_ALTERNATING = re.compile(
+    r"mistral|mixtral|ministral|codestral|devstral|magistral|pixtral|voxtral|gemma", re.IGNORECASE
+)
+_SYSTEM = {"system", "developer"}
+_GO_ON = {"role": "user", "content": "Go on."}
+
+
+def fit_template(
+    request: dict[str, Any], model: str, *, strict_roles: bool | None = None
+) -> dict[str, Any]:
+    """Return the request with the roles that the model's chat template accepts.
+
+    `strict_roles` says whether the template is strict; None means that the model's name tells. A
+    template that is not strict gets the request itself.
+
+    >>> turns = [{"role": "user", "content": text} for text in ("Why?", "Now!")]
+    >>> len(fit_template({"messages": turns}, "devstral-2-small")["messages"])
+    1
+    """
+    alternates = strict_roles is True or bool(_ALTERNATING.search(model))
+    if strict_roles is False or not (alternates or _ONE_SYSTEM.search(model)):
+        return request
+    messages = _with_one_system(items_at(request, "messages"))
+    return {**request, "messages": _alternating(messages) if alternates else messages}
+
+
+def _with_one_system(messages: list[Any]) -> list[Any]:
+    """Join the system messages at the start; write later ones as text of the user in tags."""
+    written: list[Any] = []
+    for message in messages:
+        if text_at(message, "role") not in _SYSTEM:
+            written.append(message)
+        elif all(text_at(each, "role") in _SYSTEM for each in written):
+            written = [_joined(written[0], message)] if written else [message]
+        else:
+            text = "\n".join(text_at(part, "text") for part in _parts(message))
+            written.append({"role": "user", "content": f"<system>\n{text}\n</system>"})
+    return written
+
+
+def _alternating(messages: list[Any]) -> list[Any]:
+    """Join user messages that follow each other, and separate replies by a word of the user's."""
+    written: list[Any] = []
+    for message in messages:
+        before = written[-1] if written else None
+        role, role_before = text_at(message, "role"), text_at(before, "role")
+        if role == role_before == "user":
+            written[-1] = _joined(written[-1], message)
+            continue
+        # The calls of a turn are not counted, nor is the reply that follows their results.
+        if role == role_before == "assistant":
+            written.append(_GO_ON)
+        written.append(message)
+    return written
+
+
+def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one message with the parts of two; two texts of the system are one text."""
+    content: Any = [*_parts(first), *_parts(second)]
+    if text_at(first, "role") in _SYSTEM and all(text_at(part, "text") for part in content):
+        content = "\n\n".join(text_at(part, "text") for part in content)
+    return {**second, **first, "content": content}
+
+
+def _parts(message: Mapping[str, Any]) -> list[Any]:
+    content = message.get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    return items_at(content)

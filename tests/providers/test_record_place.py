@@ -1,0 +1,228 @@
+"""Where the record of the past stands in a request: the same rule for every wire."""
+
+import json
+from typing import Any
+
+import pytest
+from jinja2.exceptions import TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from agentic.errors import ConfigError
+from agentic.messages import ContextSummary, Media, Message, ToolCall, ToolResult
+from agentic.providers import (
+    anthropic,
+    bedrock,
+    cohere,
+    gemini,
+    ollama,
+    openai_chat,
+    openai_responses,
+)
+
+PROMPT = "You mend code."
+RECORD = ContextSummary("- the parser is done", 12).to_message()
+ROUND = [
+    Message("assistant", "I look.", tool_calls=[ToolCall("call00001", "read", '{"path": "a.py"}')]),
+    Message("tool", tool_results=[ToolResult("call00001", "read", "x = 1")]),
+]
+TASK = Message("user", "Mend the lexer.")
+WIRES = [anthropic, bedrock, cohere, gemini, ollama, openai_chat, openai_responses]
+wires = pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.NAME)
+
+
+def items_of(request: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the items of a request on any wire."""
+    return next(request[key] for key in ("messages", "contents", "input") if key in request)
+
+
+def text_of(item: dict[str, Any]) -> str:
+    """Return the text of an item on any wire."""
+    blocks = item.get("content", item.get("parts"))
+    return blocks if isinstance(blocks, str) else "\n".join(each.get("text", "") for each in blocks)
+
+
+def spoken(request: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the items that are not system messages."""
+    return [item for item in items_of(request) if item.get("role") not in {"system", "developer"}]
+
+
+@wires
+def test_record_is_a_user_message_before_the_tail(wire: Any) -> None:
+    """Not a part of the system prompt: a model wrote it."""
+    request = wire.encode_request([RECORD, *ROUND], system_prompt=PROMPT)
+    first = spoken(request)[0]
+    assert first["role"] == "user"
+    assert text_of(first) == RECORD.content
+
+
+@wires
+def test_system_prompt_is_the_same_before_and_after_a_compaction(wire: Any) -> None:
+    """So the prompt cache and the provider's own compaction still know it."""
+
+    def system(*past: Message) -> str:
+        request = wire.encode_request([Message("system", "Be brief."), *past, TASK])
+        kept = {
+            key: request[key] for key in request if key not in {"messages", "contents", "input"}
+        }
+        return json.dumps([kept, [i for i in items_of(request) if i.get("role") == "system"]])
+
+    assert system(RECORD) == system()
+
+
+@wires
+def test_record_follows_system_messages_that_follow_it(wire: Any) -> None:
+    """Those stay in the system prompt."""
+    rules = Message("system", "Never push.", pinned=True)
+    request = wire.encode_request([RECORD, rules, TASK], system_prompt=PROMPT)
+    assert "Never push." not in json.dumps(spoken(request))
+    assert text_of(spoken(request)[0]).startswith(RECORD.content)
+
+
+@wires
+def test_pinned_rounds_and_the_task_come_between_record_and_tail(wire: Any) -> None:
+    """In the order of the history."""
+    pin = Message("user", "Keep the tests green.", pinned=True)
+    request = wire.encode_request([RECORD, pin, TASK, *ROUND])
+    text = json.dumps(items_of(request))
+    places = [text.index(part) for part in ("the parser is done", "green", "lexer", "I look")]
+    assert places == sorted(places)
+
+
+@wires
+def test_encode_alone_writes_a_record_of_the_user_role(wire: Any) -> None:
+    """As a session of a framework sends it."""
+    [item] = wire.encode([RECORD])
+    assert item["role"] == "user"
+    assert text_of(item) == RECORD.content
+
+
+@wires
+def test_request_never_begins_with_a_reply(wire: Any) -> None:
+    """Templates that count roles refuse one that does."""
+    request = wire.encode_request([*ROUND, TASK], system_prompt=PROMPT)
+    if wire is not openai_responses:  # whose items have no turns
+        assert spoken(request)[0]["role"] == "user"
+
+
+@pytest.mark.parametrize("wire", [anthropic, gemini, openai_chat, openai_responses])
+def test_record_is_a_message_of_its_own_before_a_users_text(wire: Any) -> None:
+    """Where roles need not alternate."""
+    record, task = spoken(wire.encode_request([RECORD, TASK]))
+    assert (text_of(record), text_of(task)) == (RECORD.content, TASK.content)
+
+
+def test_record_is_the_first_block_where_roles_must_alternate() -> None:
+    """Older versions of Converse refuse two user messages in a row."""
+    [item] = spoken(bedrock.encode_request([RECORD, TASK]))
+    assert [block["text"] for block in item["content"]] == [RECORD.content, TASK.content]
+
+
+@wires
+def test_media_of_a_record_follow_its_text(wire: Any) -> None:
+    """Elsewhere, images go before a question about them."""
+    shown = RECORD.replace(media=[Media("image/png", b"\x89PNG")])
+    text = json.dumps(wire.encode_request([shown, *ROUND]))
+    assert text.index("the parser is done") < text.index("iVBORw")
+
+
+@wires
+def test_option_sends_the_record_as_a_system_message(wire: Any) -> None:
+    """As every request did before there was the option."""
+    request = wire.encode_request([RECORD, TASK], system_prompt=PROMPT, record_role="system")
+    assert "the parser is done" not in json.dumps(spoken(request))
+    assert "the parser is done" in json.dumps(request)
+
+
+@wires
+def test_unknown_role_of_a_record_is_refused(wire: Any) -> None:
+    """The reply's role would be one that the model is expected to continue."""
+    with pytest.raises(ConfigError, match="record_role"):
+        wire.encode_request([RECORD, TASK], record_role="assistant")
+
+
+# Templates of our own, with the checks of two others: lines 83-86 of
+# https://huggingface.co/Qwen/Qwen3.5-27B/blob/main/chat_template.jinja, and those that
+# https://github.com/anomalyco/opencode/issues/5034 quotes of Ministral's and Devstral's (2026-11).
+QWEN = """
+{%- for m in messages %}
+{%- if m.role == "system" and not loop.first %}
+{{- raise_exception("System message must be at the beginning.") }}
+{%- endif %}
+<{{ m.role }}>{{ text_of(m) }}
+{%- endfor %}
+"""
+MISTRAL = """
+{%- set rest = messages[1:] if messages[0].role == "system" else messages %}
+{%- if messages[0].role == "system" %}<system>{{ text_of(messages[0]) }}{% endif %}
+{%- set turns = namespace(n=0) %}
+{%- for m in rest %}
+{%- if m.role == "user" or (m.role == "assistant" and not m.tool_calls) %}
+{%- if (m.role == "user") != (turns.n % 2 == 0) %}
+{{- raise_exception("conversation roles must alternate user and assistant roles") }}
+{%- endif %}
+{%- set turns.n = turns.n + 1 %}
+{%- elif m.role not in ("assistant", "tool") %}
+{{- raise_exception("Only user, assistant and tool roles are supported") }}
+{%- endif %}
+<{{ m.role }}>{{ text_of(m) }}
+{%- endfor %}
+"""
+
+
+def render(template: str, request: dict[str, Any]) -> str:
+    """Return the messages of a request rendered as a server does it."""
+
+    def refuse(reason: str) -> None:
+        raise TemplateError(reason)
+
+    environment = ImmutableSandboxedEnvironment()
+    environment.globals |= {"raise_exception": refuse, "text_of": text_of}
+    return environment.from_string(template).render(messages=request["messages"])
+
+
+REPLY = Message("assistant", "It is mended.")
+HISTORIES = {
+    "a task next": [RECORD, TASK, *ROUND],
+    "a pinned message and a task next": [RECORD, Message("user", "Pin.", pinned=True), TASK, REPLY],
+    "a call next": [RECORD, *ROUND, REPLY, TASK],
+    "a reply next": [RECORD, REPLY, TASK],
+    "no record, a reply first": [REPLY, TASK],
+    "a second system message": [Message("system", "Be brief."), RECORD, TASK],
+    "a system message in the middle": [TASK, REPLY, Message("system", "Be brief."), TASK],
+    "two replies": [TASK, REPLY, REPLY, TASK],
+}
+
+
+@pytest.mark.parametrize(
+    ("model", "template"),
+    [("Qwen/Qwen3.5-35B-A3B", QWEN), ("mistral-small-3.2-24b-instruct", MISTRAL)],
+)
+@pytest.mark.parametrize("history", HISTORIES.values(), ids=HISTORIES)
+def test_chat_template_accepts_the_request(
+    model: str, template: str, history: list[Message]
+) -> None:
+    """And everything is in the rendered text."""
+    request = openai_chat.encode_request(history, system_prompt=PROMPT, model=model)
+    text = render(template, request)
+    assert all(message.content in text for message in history if message.role != "tool")
+
+
+def test_template_of_our_own_refuses_what_the_servers_refuse() -> None:
+    """Otherwise the test above could not fail."""
+    second = {"messages": [{"role": "user", "content": "Hi."}, {"role": "system", "content": "."}]}
+    twice = {"messages": [{"role": "user", "content": "Hi."}, {"role": "user", "content": "Hi."}]}
+    with pytest.raises(TemplateError, match="beginning"):
+        render(QWEN, second)
+    with pytest.raises(TemplateError, match="alternate"):
+        render(MISTRAL, twice)
+
+
+def test_option_states_that_a_server_is_strict() -> None:
+    """An alias does not name its model, and a host may have another template."""
+    history = HISTORIES["a second system message"]
+    strict = openai_chat.encode_request(history, system_prompt=PROMPT, strict_roles=True)
+    assert [item["role"] for item in strict["messages"]] == ["system", "user"]
+    loose = openai_chat.encode_request(
+        history, system_prompt=PROMPT, model="mistral-small", strict_roles=False
+    )
+    assert [item["role"] for item in loose["messages"]] == ["system", "system", "user", "user"]
