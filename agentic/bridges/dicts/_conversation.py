@@ -15,12 +15,15 @@ from agentic.bridges._lists import are_same
 from agentic.bridges._view_parts import ViewParts, log_notes, tools_as_one
 from agentic.bridges.dicts._items import ItemReader
 from agentic.bridges.dicts._requests import FORMS, Opened, RequestForm, describe_tools
-from agentic.bridges.dicts._write import RequestWriter, WrittenItems
+from agentic.bridges.dicts._write import RequestWriter
 from agentic.context.budget import Compactor, Policy
 from agentic.context.strategies import Chain, ContextStrategy
 from agentic.context.view import Prepared, Removal, View
 from agentic.errors import ConfigError, ContextOverflow
 from agentic.messages import Message, from_plain
+from agentic.providers import openai_chat
+from agentic.providers.kit import RecordRole
+from agentic.providers.kit._record import check_record_role
 from agentic.tokens import Counter
 from agentic.tools import ToolDefinition
 
@@ -38,8 +41,8 @@ class Conversation:
     >>> remarks = (f"Remark {n}: " + "so it goes. " * 20 for n in range(40))
     >>> history = [{"role": "user", "content": remark} for remark in remarks]
     >>> sent = conversation.fit(history)
-    >>> len(history), len(sent) < 20, sent[-1] is history[-1], sent[0]["role"]
-    (40, True, True, 'system')
+    >>> len(history), len(sent) < 20, sent[-1] is history[-1], sent[0]["content"][:16]
+    (40, True, True, '[Context Summary')
 
     Args:
         wire: an adapter of `agentic.providers`: openai_chat, openai_responses, anthropic, gemini,
@@ -52,10 +55,14 @@ class Conversation:
             in a Policy is another number for each.
         model: the model that the requests are for. By default the one that `window`, a request or a
             response names; whether it binds its reasoning depends on it.
+        record_role: the role in which a summary is sent: `user`, or `system` if the wire has it in
+            its list.
+        strict_roles: whether roles have to alternate wherever something was left out. By default
+            it is known by the name of a model whose chat template demands it.
         state: what `state()` returned for this conversation, perhaps in another process.
 
     Raises:
-        ConfigError: the wire or the model's window is unknown, or the state is damaged.
+        ConfigError: the wire, the role or the model's window is unknown, or the state is damaged.
     """
 
     wire: ModuleType = attrs.field()
@@ -64,6 +71,8 @@ class Conversation:
     strategies: Chain | Sequence[ContextStrategy] = attrs.field(default=(), kw_only=True)
     counter: Counter | None = attrs.field(default=None, kw_only=True)
     model: str = attrs.field(default="", kw_only=True, validator=must_be(str))
+    record_role: RecordRole = attrs.field(default="user", kw_only=True)
+    strict_roles: bool | None = attrs.field(default=None, kw_only=True)
     _state: Mapping[str, Any] | None = attrs.field(default=None, kw_only=True, alias="state")
     latest: Prepared | None = attrs.field(default=None, init=False, repr=False)
     """The View's decision about the latest request: its size, whether it fits, what happened. Its
@@ -85,6 +94,13 @@ class Conversation:
             remedy = suggest(wire, FORMS, "import it from providers")
             raise ConfigError("wire", wire, f"an adapter: {names}", remedy)
 
+    @record_role.validator
+    def _check_role(self, _: object, role: object) -> None:
+        check_record_role(role)
+        if role == "system" and not FORMS[self.wire.NAME].has_system_role:
+            remedy = "leave it out to send the summary as a user message"
+            raise ConfigError("record_role", role, f"user for {self.wire.NAME}", remedy)
+
     def __attrs_post_init__(self) -> None:
         if not self.model and isinstance(self.window, str):
             self.model = self.window
@@ -95,7 +111,7 @@ class Conversation:
         )
         self.counter, self.compactor = parts.counter, parts.compactor
         self._reader = ItemReader(self.wire, self._form.takes_texts)
-        self._writer = RequestWriter(self.wire, self._form)
+        self._writer = RequestWriter(self.wire, self._form, self.record_role)
         state = None if self._state is None else self._read_state(self._state)
         self._view = parts.view(state, model=self.model)
 
@@ -103,8 +119,8 @@ class Conversation:
         """Return what to send of a list of messages, after summarizing it if a summary is due.
 
         The list is not changed, and items that need no change are returned as the same objects. If
-        nothing has to be left out, the same list is returned. On a wire without a system role, the
-        summary is a user message; `fit_request` puts it into the system prompt instead.
+        nothing has to be left out, the same list is returned. A summary is a user message after
+        the system messages at the start of the list, marked as a record of the past.
 
         Args:
             messages: dicts, or objects of the provider's SDK.
@@ -119,29 +135,29 @@ class Conversation:
         with self._threads:
             self._read(messages)
             self._prepare_sync(refused=refused)
-            written = self._write(is_request=False)
-        return _same_or(messages, written.items)
+            items = self._write()
+        return _same_or(messages, items)
 
     async def fit_async(self, messages: Sequence[Any], *, refused: bool = False) -> list[Any]:
         """Return what `fit` returns; a compactor that waits does not block the event loop."""
-        written = await self._write_async(messages, refused=refused)
-        return _same_or(messages, written.items)
+        items = await self._write_async(messages, refused=refused)
+        return _same_or(messages, items)
 
     def fit_request(
         self, request: Mapping[str, Any], /, *, refused: bool = False
     ) -> dict[str, Any]:
         """Return a complete request, or the arguments of an SDK's call, with a list that fits.
 
-        The system prompt and the tools are counted, and the summary is where the wire expects it.
-        The argument is not changed.
+        The system prompt and the tools are counted; they stay as they are, as does all else besides
+        the list. The argument is not changed.
         """
         opened = self._form.open(request)
         with self._threads:
             self._learn_model(request.get("model") or request.get("modelId"))
-            self._read(opened.all_items)
+            self._read(opened.items)
             self._prepare_sync(*self._beside(opened), refused=refused)
-            written = self._write(is_request=True)
-        return self._form.close(request, opened, written.items, written.system_summary)
+            items = self._write()
+        return self._form.close(request, opened, items)
 
     async def fit_request_async(
         self, request: Mapping[str, Any], /, *, refused: bool = False
@@ -149,8 +165,8 @@ class Conversation:
         """Return what `fit_request` returns, without blocking the event loop."""
         opened = self._form.open(request)
         self._learn_model(request.get("model") or request.get("modelId"))
-        written = await self._write_async(opened.all_items, opened, refused=refused)
-        return self._form.close(request, opened, written.items, written.system_summary)
+        items = await self._write_async(opened.items, opened, refused=refused)
+        return self._form.close(request, opened, items)
 
     def report(self, response: Any) -> None:
         """Record how large the latest request was, according to the provider.
@@ -196,7 +212,7 @@ class Conversation:
         return {
             "v": _VERSION,
             "wire": self.wire.NAME,
-            "covered": max(0, self._reader.items_before(covered) - self._reader.lead),
+            "covered": self._reader.items_before(covered),
             "kept": list(self._reader.items_of(kept)),
             "summaries": list(self._reader.summaries)[-1:],
             "view": view,
@@ -258,8 +274,12 @@ class Conversation:
             self._take(self._view.prepare_sync(messages, system_prompt=system, tools=tools))
 
     async def _write_async(
-        self, messages: Sequence[Any], opened: Opened | None = None, *, refused: bool
-    ) -> WrittenItems:
+        self,
+        messages: Sequence[Any],
+        opened: Opened | None = None,
+        *,
+        refused: bool,
+    ) -> list[Any]:
         _check_list(messages)
         # A copy: the owner may append while the compactor is awaited.
         items = list(messages)
@@ -277,7 +297,7 @@ class Conversation:
             with self._threads:
                 self._read(items)  # another call may have read another list meanwhile
                 self._take(prepared)
-                return self._write(is_request=opened is not None)
+                return self._write()
 
     def _take(self, prepared: Prepared | None) -> None:
         if prepared is None:
@@ -287,12 +307,13 @@ class Conversation:
         self.latest = prepared
         log_notes(_log, prepared)
 
-    def _write(self, *, is_request: bool) -> WrittenItems:
+    def _write(self) -> list[Any]:
         if self.latest is None or self.latest.messages is self._reader.messages:
-            items, lead = self._reader.items, self._reader.lead
-            text = items[0].text if lead else None
-            return WrittenItems(self._reader.sent_items(lead), text)
-        return self._writer.write(self.latest.messages, self._reader, is_request=is_request)
+            return self._reader.sent_items(0)
+        strict = self.strict_roles
+        if strict is None:
+            strict = self.wire.NAME == openai_chat.NAME and openai_chat.alternates(self._view.model)
+        return self._writer.write(self.latest.messages, self._reader, strict_roles=strict)
 
 
 def _check_list(items: object) -> None:

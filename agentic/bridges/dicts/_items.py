@@ -19,17 +19,10 @@ import attrs
 
 from agentic.errors import ConfigError
 from agentic.messages import ContextSummary, Message
-from agentic.providers.kit import Decoded, plain
+from agentic.providers.kit import Decoded, items_at, plain, text_at
 
 _NO_ITEMS = (str, bytes, int, float, list, tuple, NoneType)
 """An object of any other class may belong to an SDK."""
-
-
-@attrs.frozen
-class SystemSummary:
-    """A summary in the system prompt of a request; it is read as an item before the others."""
-
-    text: str
 
 
 @attrs.frozen(eq=False)
@@ -73,7 +66,7 @@ class ItemReader:
     messages: list[Message] = attrs.field(factory=list, init=False)
     """The messages that the items were read as; always the same list."""
     summaries: dict[str, ContextSummary] = attrs.field(factory=dict, init=False)
-    """What was sent as a user message, by the hash of its text, the latest last."""
+    """The records that were sent, by the hash of their text, the latest last."""
     _copies: list[Any] = attrs.field(factory=list, init=False)
     """Copies of the items as they were read."""
     _units: list[Unit] = attrs.field(factory=list, init=False)
@@ -98,11 +91,6 @@ class ItemReader:
             if position >= start:
                 sent[position - start] = self.sent_item(position)
         return sent
-
-    @property
-    def lead(self) -> int:
-        """The number of items that are not in the owner's list: 1 if a summary leads them, or 0."""
-        return int(type(next(iter(self.items), None)) is SystemSummary)
 
     def read(self, items: Sequence[Any], covered: int) -> None:
         """Read the new items of a list; its first `covered` items are only compared by identity.
@@ -163,7 +151,7 @@ class ItemReader:
         for position in positions:
             at = bisect_right(self._units, position, key=operator.attrgetter("first")) - 1
             found.update(self._units[at].positions)
-        return tuple(at - self.lead for at in sorted(found) if at >= self.lead)
+        return tuple(sorted(found))
 
     def _count_identical(self, items: Sequence[Any], covered: int) -> int:
         """Return how many items need no comparison by value: all covered ones, or none."""
@@ -198,15 +186,10 @@ class ItemReader:
         return {unit.start: unit for unit in gone}
 
     def _decode(self, start: int, former: dict[int, Unit]) -> None:
-        lead = self.lead
-        if lead and not start:
-            self._add(1, (Message("system", self.items[0].text),), is_open=False, former=former)
-            start = 1
-        # The summary is in the system prompt: for the decoder it is not an item.
-        wire = self._copies[1:] if lead else self._copies
-        for found in self._decoder.decode(wire, start - lead):
-            messages = self._with_summary(found.messages)
+        for found in self._decoder.decode(self._copies, start):
+            messages = self._with_record(found.messages, start)
             self._add(found.items, messages, is_open=found.is_open, former=former)
+            start += found.items
 
     def _add(
         self,
@@ -237,19 +220,31 @@ class ItemReader:
             if item != plain(self._copies[position]):
                 self._filled[position] = item
 
-    def _with_summary(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-        """Return the messages with our summary at the start, sent as a user message, as a summary.
+    def _with_record(self, messages: tuple[Message, ...], start: int) -> tuple[Message, ...]:
+        """Return the messages with our record at the start of the conversation as a summary.
 
         It is recognized by its hash: its form alone could be forged by anybody.
         """
         first = messages[0]
-        if first.role != "user" or len(messages) > 1 or not self.summaries:
+        # Only where it was put: anywhere else, these are the user's own words.
+        is_start = all(message.role == "system" for message in self.messages)
+        if first.role != "user" or not self.summaries or not is_start:
             return messages
         summary = self.summaries.get(hash_text(first.content))
-        # Only at the start, where it was put: anywhere else, these are the user's own words.
-        if summary is None or first.media or any(m.role != "system" for m in self.messages):
-            return messages
-        return (attrs.evolve(first, role="system", summary=summary),)
+        if summary is not None and len(messages) == 1:
+            return (attrs.evolve(first, role="system", summary=summary),)
+        return self._parted(plain(self._copies[start])) or messages
+
+    def _parted(self, item: Any) -> tuple[Message, ...]:
+        """Return our record and the user's message, if the record is its first block."""
+        key = next((key for key in ("content", "parts") if items_at(item, key)), "")
+        first, *rest = items_at(item, key) or [None]
+        text = text_at(first, "text")
+        summary = self.summaries.get(hash_text(text)) if text and rest else None
+        if summary is None:
+            return ()
+        record = Message("system", text, summary=summary)
+        return (record, *self._wire.decode([{**item, key: rest}]))
 
 
 def _may_lack_arguments(message: Message) -> bool:

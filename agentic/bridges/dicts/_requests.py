@@ -4,7 +4,6 @@ A request is a body of JSON data, or the arguments of an SDK's call. None of the
 its argument.
 """
 
-import functools
 import json
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -12,9 +11,7 @@ from typing import Any
 
 import attrs
 
-from agentic.bridges.dicts._items import SystemSummary
 from agentic.errors import ConfigError
-from agentic.messages import read_summary
 from agentic.providers.kit import at, plain
 
 
@@ -24,15 +21,8 @@ class Opened:
 
     items: Sequence[Any]
     system: Any
-    """The system prompt without our summary, in the form of the wire."""
-    summary: SystemSummary | None
-    """Our summary in the system prompt, if there is one."""
+    """The system prompt, in the form of the wire."""
     tools: Any
-
-    @property
-    def all_items(self) -> Sequence[Any]:
-        """The items, preceded by the summary in the system prompt, if there is one."""
-        return self.items if self.summary is None else [self.summary, *self.items]
 
     @property
     def system_text(self) -> str:
@@ -47,23 +37,23 @@ class RequestForm:
     items_key: str
     open_system: Callable[[Mapping[str, Any]], Any] = lambda _: None
     """Returns the system prompt of a request, if it is not one of the items."""
-    with_system: Callable[[Mapping[str, Any], Any, str | None], dict[str, Any]] | None = None
-    """Returns a request with another system prompt, made of one without a summary, and a summary;
-    None if a summary is one of the items."""
     tools_of: Callable[[Mapping[str, Any]], Any] = operator.methodcaller("get", "tools")
     on_server: tuple[str, ...] = ()
     """The parameters with which the provider keeps the history."""
     takes_texts: bool = False
     """Whether an item may be a plain str."""
+    has_system_role: bool = True
+    """Whether a system message may be one of the items."""
+    has_turns: bool = True
+    """Whether the items are the turns of two roles, of which the user's comes first."""
+    parts_replies: bool = False
+    """Whether two replies may not follow each other."""
     parts_users: bool = False
     """Whether two user items may not follow each other."""
+    text_block: Mapping[str, str] = {"type": "text"}
+    """The fields of a block of text besides the text."""
     family: str = ""
     """A model that counts images as those do which are mostly asked on this wire."""
-
-    @property
-    def has_system_role(self) -> bool:
-        """Whether a system message may occur among the items."""
-        return self.with_system is None
 
     def open(self, request: Mapping[str, Any]) -> Opened:
         """Return the parts of a request.
@@ -87,38 +77,14 @@ class RequestForm:
             raise ConfigError(
                 f"request[{self.items_key!r}]", items, "a list", "pass the arguments of the call"
             )
-        system, summary = _split(self.open_system(request))
-        return Opened(items, system, summary, self.tools_of(request))
+        return Opened(items, self.open_system(request), self.tools_of(request))
 
-    def close(
-        self, request: Mapping[str, Any], opened: Opened, items: list[Any], summary: str | None
-    ) -> dict[str, Any]:
-        """Return the request with other items, and this summary or none in its system prompt."""
-        changed = dict(request)
+    def close(self, request: Mapping[str, Any], opened: Opened, items: list[Any]) -> dict[str, Any]:
+        """Return the request with other items."""
         # A text that needs no change stays a text.
-        if list(opened.items) != items or not isinstance(request[self.items_key], str):
-            changed[self.items_key] = items
-        former = None if opened.summary is None else opened.summary.text
-        if self.with_system is None or summary == former:
-            return changed
-        return self.with_system(changed, opened.system, summary)
-
-
-def _split(system: Any) -> tuple[Any, SystemSummary | None]:
-    """Separate our summary from a system prompt, where it is one of the blocks."""
-    blocks = at(system, "parts") if isinstance(system, Mapping) else system
-    if isinstance(blocks, str):
-        return (None, SystemSummary(blocks)) if read_summary(blocks) else (system, None)
-    if not (isinstance(blocks, list | tuple) and blocks):
-        return system, None
-    texts = ["".join(_texts(block)) for block in blocks]
-    # Not only the last one: the owner may add a block behind it, such as a mark for the cache.
-    place = next((at for at, text in enumerate(texts) if read_summary(text) is not None), None)
-    if place is None:
-        return system, None
-    rest = [*blocks[:place], *blocks[place + 1 :]]
-    found = SystemSummary(texts[place])
-    return ({**system, "parts": rest} if isinstance(system, Mapping) else rest), found
+        if list(opened.items) == items and isinstance(request[self.items_key], str):
+            return dict(request)
+        return {**request, self.items_key: items}
 
 
 def _texts(system: Any) -> list[str]:
@@ -130,17 +96,6 @@ def _texts(system: Any) -> list[str]:
         parts = data.get("parts")
         return _texts(parts) if isinstance(parts, list) else _texts(data.get("text", []))
     return [text for part in data or () for text in _texts(part)]
-
-
-def _with_blocks(
-    form: Mapping[str, str], request: Mapping[str, Any], system: Any, summary: str | None
-) -> dict[str, Any]:
-    blocks = [] if isinstance(system, str) else list(system or ())
-    texts = [system] if isinstance(system, str) and system.strip() else []
-    texts += [] if summary is None else [summary]
-    blocks += [{**form, "text": text} for text in texts]
-    rest = {key: value for key, value in request.items() if key != "system"}
-    return {**rest, "system": blocks} if blocks else rest
 
 
 def _gemini_system(request: Mapping[str, Any]) -> Any:
@@ -168,22 +123,6 @@ def _gemini_place(request: Mapping[str, Any]) -> tuple[Any, str]:
     return request, snake if snake in request else "systemInstruction"
 
 
-def _gemini_with_system(
-    request: Mapping[str, Any], system: Any, summary: str | None
-) -> dict[str, Any]:
-    parts = [{"text": text} for text in [system] if isinstance(system, str)]
-    parts += list(system["parts"]) if isinstance(system, Mapping) else []
-    parts += [] if summary is None else [{"text": summary}]
-    holder, key = _gemini_place(request)
-    instruction = {"parts": parts} if parts else None
-    if holder is request:
-        return {**request, key: instruction}
-    if isinstance(holder, Mapping):
-        return {**request, "config": {**holder, key: instruction}}
-    # A copy: the config is the caller's.
-    return {**request, "config": holder.model_copy(update={key: instruction})}
-
-
 def _gemini_tools(request: Mapping[str, Any]) -> Any:
     config = request.get("config")
     tools = config.get("tools") if isinstance(config, Mapping) else getattr(config, "tools", None)
@@ -206,29 +145,30 @@ FORMS: Mapping[str, RequestForm] = {
         operator.methodcaller("get", "instructions"),
         on_server=("previous_response_id", "conversation"),
         takes_texts=True,
+        has_turns=False,
         family="gpt-5.6",
     ),
     "anthropic": RequestForm(
-        "messages",
-        _system,
-        functools.partial(_with_blocks, {"type": "text"}),
-        family="claude",
+        "messages", _system, has_system_role=False, parts_replies=True, family="claude"
     ),
     "bedrock": RequestForm(
         "messages",
         _system,
-        functools.partial(_with_blocks, {}),
         lambda request: at(request, "toolConfig", "tools"),
+        has_system_role=False,
+        parts_replies=True,
         # Older versions of Converse reject two user messages in a row.
         parts_users=True,
+        text_block={},
         family="claude",
     ),
     "gemini": RequestForm(
         "contents",
         _gemini_system,
-        _gemini_with_system,
         _gemini_tools,
         takes_texts=True,
+        has_system_role=False,
+        parts_replies=True,
         family="gemini-3",
     ),
 }

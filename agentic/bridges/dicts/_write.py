@@ -7,18 +7,20 @@ to.
 
 import copy
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
 import attrs
 
-from agentic.bridges.dicts._items import ItemReader, SystemSummary, Unit, hash_text
+from agentic.bridges.dicts._items import ItemReader, Unit, hash_text
 from agentic.bridges.dicts._requests import RequestForm
 from agentic.messages import Message
+from agentic.providers.kit import RecordRole, at, items_at, move_record, plain
 
-_GO_ON = "Continue."
-_UNDERSTOOD = "Understood."
+_GO_ON = Message("user", "Continue.")
+_UNDERSTOOD = Message("assistant", "Understood.")
+_SYSTEM = {"system", "developer"}
 _SUMMARIES = 8
 """The same as the number of generations that a View remembers."""
 _SAID = 3
@@ -28,61 +30,58 @@ _Placed = tuple[Any, int | None]
 """An item, and its position in the owner's list; None for an item of ours."""
 
 
-@attrs.frozen
-class WrittenItems:
-    """The items to send."""
-
-    items: list[Any]
-    system_summary: str | None
-    """The summary, if it is put into the system prompt of the request."""
-
-
 @attrs.define(eq=False)
 class RequestWriter:
     """Writes the requests of one conversation."""
 
     wire: ModuleType
     form: RequestForm
+    record_role: RecordRole = "user"
     _before: dict[tuple[int, ...], tuple[list[Message], list[_Placed]]] = attrs.field(
         factory=dict, init=False
     )
     """What was encoded for the latest request, by the object ids of its messages."""
-    _said: dict[tuple[str, str], Any] = attrs.field(factory=dict, init=False)
-    """The latest few texts that were sent in an item of ours."""
-    _is_request: bool = attrs.field(default=False, init=False)
+    _said: dict[tuple[Any, ...], Any] = attrs.field(factory=dict, init=False)
+    """The latest few items of ours, by what they say."""
+    _sent_record: Any = attrs.field(default=None, init=False)
+    """The item of the record in the latest request, unless it is the owner's."""
 
-    def write(self, sent: list[Message], reader: ItemReader, *, is_request: bool) -> WrittenItems:
+    def write(
+        self, sent: list[Message], reader: ItemReader, *, strict_roles: bool = False
+    ) -> list[Any]:
         """Return the items for the messages of a request.
 
-        In a complete request, a summary at the start goes into the system prompt if the wire has no
-        system role.
+        With `strict_roles`, roles alternate wherever something was left out.
         """
-        self._is_request = is_request
+        sent = move_record(sent)
         end, start = _untouched_end(sent, reader)
         # The first unchanged item determines how the items before it must lead up to it.
         shown = slice(start, start + 1)
         placed = [
             *self._place(sent[:end], reader),
-            *((reader.sent_item(at), at) for at in range(len(reader.items))[shown]),
+            *((reader.sent_item(each), each) for each in range(len(reader.items))[shown]),
         ]
-        summary = next((item.text for item, _ in placed if type(item) is SystemSummary), None)
-        if summary is not None:
-            placed = [each for each in placed if type(each[0]) is not SystemSummary]
-        if not self.form.has_system_role:
-            placed = list(self._alternating(placed))
-        rest = reader.sent_items(start + 1)
-        return WrittenItems([*(item for item, _ in placed), *rest], summary)
+        form = self.form
+        if strict_roles:
+            form = attrs.evolve(form, parts_replies=True, parts_users=True)
+        if form.has_turns:
+            if form.parts_users:
+                placed = self._merge_record(placed, form.text_block)
+            placed = list(self._in_turns(placed, form))
+        return [*(item for item, _ in placed), *reader.sent_items(start + 1)]
 
     def _place(self, sent: list[Message], reader: ItemReader) -> list[_Placed]:
         placed: list[_Placed] = []
         before, self._before = self._before, {}
-        is_start = True
+        self._sent_record = None
         for stretch in _stretches(sent):
             units = _whole_units(stretch, reader)
             if units is not None:
-                placed += [(reader.sent_item(at), at) for unit in units for at in unit.positions]
+                placed += [
+                    (reader.sent_item(each), each) for unit in units for each in unit.positions
+                ]
             elif stretch[0].summary is not None:
-                placed += self._summary(stretch[0], reader, is_start=is_start)
+                placed.append(self._record(stretch[0], reader))
             else:
                 key = tuple(map(id, stretch))
                 # The messages are kept as well, so that no other object gets one of these ids.
@@ -90,35 +89,36 @@ class RequestWriter:
                 self._before[key] = written
                 placed += [
                     # The caller may change what it sends, and the same encoded item is sent again.
-                    (copy.deepcopy(item), None) if at is None else (reader.sent_item(at), at)
-                    for item, at in written[1]
+                    (copy.deepcopy(item), None)
+                    if position is None
+                    else (reader.sent_item(position), position)
+                    for item, position in written[1]
                 ]
-            is_start = is_start and stretch[0].role == "system"
         return placed
 
-    def _summary(self, message: Message, reader: ItemReader, *, is_start: bool) -> list[_Placed]:
-        """Place a summary: where the owner's list has it, otherwise where the wire expects it."""
+    def _record(self, message: Message, reader: ItemReader) -> _Placed:
+        """Return the record of earlier conversation as an item."""
         text = message.content
-        unit = reader.find_system(text)
-        if unit is not None:
-            return [(reader.items[unit.start], unit.start)]
-        if self.form.has_system_role:
-            return [(self._say("system", text), None)]
-        if self._is_request and is_start:
-            return [(SystemSummary(text), None)]
+        if self.record_role == "system":
+            unit = reader.find_system(text)
+            if unit is not None:
+                return reader.items[unit.start], unit.start
+            return self._say(Message("system", text, media=message.media)), None
         if message.summary is not None:
             reader.summaries[hash_text(text)] = message.summary
             for old in list(reader.summaries)[:-_SUMMARIES]:
                 del reader.summaries[old]
-        return [(self._say("user", text), None)]
+        self._sent_record = self._say(attrs.evolve(message, role="user", native=None))
+        return self._sent_record, None
 
-    def _say(self, role: Any, text: str) -> Any:
-        """Return a new item with this text."""
-        if (role, text) not in self._said:
+    def _say(self, message: Message) -> Any:
+        """Return a new item for a message of ours."""
+        key = (message.role, message.content, message.media)
+        if key not in self._said:
             for old in list(self._said)[:-_SAID]:
                 del self._said[old]
-            self._said[role, text] = self.wire.encode([Message(role, text)])[0]
-        return copy.deepcopy(self._said[role, text])
+            self._said[key] = self.wire.encode([message])[0]
+        return copy.deepcopy(self._said[key])
 
     def _encode(self, stretch: list[Message], reader: ItemReader) -> list[_Placed]:
         """Encode messages that belong together, some of them new; reuse the owner's items."""
@@ -143,22 +143,44 @@ class RequestWriter:
             if len(alone) == unit.items:
                 yield from zip(alone, unit.positions, strict=True)
 
-    def _alternating(self, placed: list[_Placed]) -> Iterator[_Placed]:
+    def _merge_record(self, placed: list[_Placed], text_block: Mapping[str, str]) -> list[_Placed]:
+        """Make the record the first block of a user's message that may not follow it."""
+        own = (n for n, (item, _) in enumerate(placed) if item is self._sent_record)
+        place = next(own, len(placed))
+        if place + 1 >= len(placed):
+            return placed
+        (record, _), (item, position) = placed[place : place + 2]
+        if _role_of(item) != "user" or _has_results(item):
+            return placed
+        blocks: list[Any] = []
+        for content in (at(record, "content"), at(plain(item), "content")):
+            is_text = isinstance(content, str)
+            blocks += [{**text_block, "text": content}] if is_text else content or []
+        merged = {**plain(item), "content": blocks}
+        return [*placed[:place], (merged, position), *placed[place + 2 :]]
+
+    def _in_turns(self, placed: list[_Placed], form: RequestForm) -> Iterator[_Placed]:
         """Separate items that may not follow each other, if something between them was left out."""
         before: int | None = -1
         last = "assistant"  # the owner's list may begin with a reply, but ours may not
-        for item, at in placed:
+        is_start = True
+        for item, position in placed:
             role = _role_of(item)
             # Neighbors in the owner's list may follow each other: they have been sent so before.
-            is_seam = at is None or before is None or at != before + 1
-            if is_seam and role == last and (role == "assistant" or self.form.parts_users):
-                yield (
-                    (self._say("user", _GO_ON), None)
-                    if role == "assistant"
-                    else (self._say("assistant", _UNDERSTOOD), None)
-                )
-            yield item, at
-            before, last = at, role
+            is_seam = position is None or before is None or position != before + 1
+            if is_seam and role == last == "assistant" and (form.parts_replies or is_start):
+                yield self._say(_GO_ON), None
+            elif is_seam and role == last == "user" and form.parts_users:
+                yield self._say(_UNDERSTOOD), None
+            yield item, position
+            before = position
+            # The turns begin behind the system messages at the start.
+            is_start = is_start and role in _SYSTEM
+            last = last if is_start else role
+
+
+def _has_results(item: Any) -> bool:
+    return any(at(block, "toolResult") for block in items_at(plain(item), "content"))
 
 
 def _untouched_end(sent: list[Message], reader: ItemReader) -> tuple[int, int]:

@@ -5,9 +5,9 @@ Start with `Decider`, `decode_response` and `encode_request`.
 Where each part of a conversation goes:
 
 - Leading system messages: the request's `system`, as a string if there is one of them and as one
-  block each if there are several. A summary: a user message of its own before all others. Any other system message becomes user text in
-  `<system>` tags, unless it came from the wire and is allowed at its position. Pinned messages stay
-  where they are.
+  block each if there are several. A summary: a user message of its own before all others. Any other
+  system message becomes user text in `<system>` tags, unless it came from the wire and is allowed
+  at its position. Pinned messages stay where they are.
 - Tool results: the first blocks of a single user message, with `is_error` for a failure and the
   notice at the end of the text. A result's images and documents: blocks of that result, or after
   all results if it failed. Other images and documents: blocks of the same user message, after the

@@ -40,6 +40,7 @@ from agentic.providers.openai_chat._replies import stop_reason as stop_reason
 from agentic.providers.openai_chat._replies import usage as usage
 from agentic.providers.openai_chat._requests import encode_request
 from agentic.providers.openai_chat._streaming import StreamedResponse as StreamedResponse
+from agentic.providers.openai_chat._templates import alternates as alternates
 from agentic.providers.overflow import is_context_overflow as is_context_overflow
 
 if typing.TYPE_CHECKING:

@@ -29,6 +29,15 @@ _SYSTEM = {"system", "developer"}
 _GO_ON = {"role": "user", "content": "Go on."}
 
 
+def alternates(model: str) -> bool:
+    """Return whether a model's chat template demands roles that alternate.
+
+    >>> alternates("mistralai/Ministral-3-8B-Instruct-2512"), alternates("qwen3.6-27b")
+    (True, False)
+    """
+    return bool(_ALTERNATING.search(model))
+
+
 def fit_template(
     request: dict[str, Any], model: str, *, strict_roles: bool | None = None
 ) -> dict[str, Any]:
@@ -41,11 +50,11 @@ def fit_template(
     >>> len(fit_template({"messages": turns}, "devstral-2-small")["messages"])
     1
     """
-    alternates = strict_roles is True or bool(_ALTERNATING.search(model))
-    if strict_roles is False or not (alternates or _ONE_SYSTEM.search(model)):
+    is_alternating = strict_roles is True or alternates(model)
+    if strict_roles is False or not (is_alternating or _ONE_SYSTEM.search(model)):
         return request
     messages = _with_one_system(items_at(request, "messages"))
-    return {**request, "messages": _alternating(messages) if alternates else messages}
+    return {**request, "messages": _alternating(messages) if is_alternating else messages}
 
 
 def _with_one_system(messages: list[Any]) -> list[Any]:
