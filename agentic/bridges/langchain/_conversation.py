@@ -21,21 +21,13 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from agentic.bridges.langchain._messages import edit, from_message, read_message
 from agentic.context.view import View
 from agentic.errors import ConfigError
-from agentic.messages import Message
+from agentic.messages import Message, from_plain
+from agentic.providers.kit import move_record
 
 _log = logging.getLogger(__name__)
 
 _GO_ON = "Continue."
 _Facts: TypeAlias = tuple[Any, ...]
-
-
-@attrs.frozen(eq=False)
-class WrittenPrompt:
-    """What to send of a conversation."""
-
-    items: list[BaseMessage]
-    system: SystemMessage | None
-    """The system prompt, with the summary if there is no other system message."""
 
 
 @attrs.define(eq=False)
@@ -51,6 +43,8 @@ class LangchainConversation:
     """What they were read as, one for one; always the same list."""
     beside: dict[str, Any] = attrs.field(factory=dict, init=False)
     """The system prompt and the tools of the latest request: `before_model` is not told."""
+    record: Message | None = attrs.field(default=None, kw_only=True)
+    """The summary that was stored last, as one of the framework's messages."""
     _facts: list[_Facts] = attrs.field(factory=list, init=False)
     """Copies of what tells the items from others, so that an edit in place is noticed."""
     _places: dict[int, int] = attrs.field(factory=dict, init=False)
@@ -83,45 +77,36 @@ class LangchainConversation:
         self.items = list(given)  # after a reload, all objects are new
         fresh = self.items[same:]
         self._facts += copy.deepcopy(list(map(_facts_of, fresh)))
-        self._add(map(read_message, fresh))
+        for item in fresh:
+            self._add([self._read_one(item)])
 
-    def write(self, sent: Sequence[Message], system: SystemMessage | None) -> WrittenPrompt:
+    def write(self, sent: Sequence[Message]) -> list[BaseMessage]:
         """Return what to send for a view. An unchanged message is the framework's own object.
 
-        The summary becomes a part of the last system message at the start. A reply that now comes
-        first is preceded by a word of the user's.
+        The summary is a message of its own: a middleware that is listed later may set the system
+        prompt. A reply that now comes first is preceded by a word of the user's.
         """
-        # A second system message is refused by langchain-google-genai, and by langchain-anthropic
-        # unless both are at the start: https://github.com/langchain-ai/langgraph/issues/2441 and
-        # `_format_messages` in langchain_anthropic.chat_models 1.7.7 (2026-11).
         former, self._edited = self._edited, {}
         written: list[BaseMessage] = []
-        summary, before, after_reply = "", -1, True
-        for message in sent:
-            if message.summary is not None:
-                summary = message.content
-                continue
+        before, after_reply = -1, True
+        for message in move_record(sent):
             place, items = self._write_one(message, before, former)
             is_reply = message.role == "assistant"
             if is_reply and after_reply and place != before + 1:
                 written.append(HumanMessage(_GO_ON))
             written += items
             before = before if place is None else place
-            after_reply = after_reply if message.role == "system" else is_reply
-        found = WrittenPrompt(written, system)
-        return _with_summary(found, summary) if summary else found
+            is_system = message.role == "system" and message.summary is None
+            after_reply = after_reply if is_system else is_reply
+        return written
 
     def rewrite(self, history: Sequence[Message]) -> list[BaseMessage]:
         """Replace the list by a compacted history, and return it as the framework's messages."""
         items: list[BaseMessage] = []
         for message in history:
             place = self._places.get(id(message))
-            if place is not None:
-                items.append(self.items[place])
-            else:
-                # LangChain marks its own summaries like this, and user interfaces hide them.
-                marks = {"lc_source": "summarization"}
-                items.append(SystemMessage(message.content, additional_kwargs=marks))
+            items.append(_as_record(message) if place is None else self.items[place])
+            self.record = message if message.summary is not None else self.record
         self._keep(0)
         self.items = items
         self._facts += copy.deepcopy(list(map(_facts_of, items)))
@@ -132,6 +117,14 @@ class LangchainConversation:
         """Return what must be stored with the conversation, as plain JSON with a new mark."""
         self.mark = uuid.uuid4().hex
         return {"mark": self.mark, "view": self.view.state()}
+
+    def _read_one(self, item: BaseMessage) -> Message:
+        """Read a message; the summary that was stored is known by its text, where it was put."""
+        message, record = read_message(item), self.record
+        is_start = all(each.role == "system" for each in self.messages)
+        if record is None or not is_start or message.role != "user":
+            return message
+        return attrs.evolve(record, id=message.id) if message.content == record.content else message
 
     def _keep(self, length: int) -> None:
         """Forget all messages but the first `length`."""
@@ -156,22 +149,26 @@ class LangchainConversation:
     ) -> tuple[int | None, list[BaseMessage]]:
         """Return a message's position, or None for one made up by the View, and what to send."""
         place = self._places.get(id(message))
-        if place is not None:
+        # An earlier version stored a summary as a system message.
+        if place is not None and not (message.summary and _is_system(self.items[place])):
             return place, [self.items[place]]
         known = former.get(id(message))
         if known is None:
-            places = self._by_key.get(_key_of(message), ())
-            # A view keeps the order of the list, where an id may occur twice.
-            place = next((at for at in places if at > before), None)
-            items = (
-                from_message(message)
-                if place is None
-                else [edit(self.items[place], self.messages[place], message)]
-            )
+            place, items = self._make(message, before)
             # The message is kept as well, so that no other object gets its id.
             known = (message, place, items)
         self._edited[id(message)] = known
         return known[1], known[2]
+
+    def _make(self, message: Message, before: int) -> tuple[int | None, list[BaseMessage]]:
+        if message.summary is not None:
+            return None, [_as_record(message)]
+        places = self._by_key.get(_key_of(message), ())
+        # A view keeps the order of the list, where an id may occur twice.
+        place = next((at for at in places if at > before), None)
+        if place is None:
+            return None, from_message(message)
+        return place, [edit(self.items[place], self.messages[place], message)]
 
 
 @attrs.define(eq=False)
@@ -200,7 +197,7 @@ class ConversationPool:
             elif state is None:
                 state = self._borrow(given)
         # Outside the lock: nobody else has this conversation, and a list may be long.
-        conversation = found or LangchainConversation(self._view_from(state))
+        conversation = found or self._restored(state)
         conversation.read(given)
         return conversation
 
@@ -218,14 +215,17 @@ class ConversationPool:
                 return {"view": each.view.state()}
         return None
 
-    def _view_from(self, state: Mapping[str, Any] | None) -> View:
+    def _restored(self, state: Mapping[str, Any] | None) -> LangchainConversation:
         if state is None:
-            return self._make_view(None)
+            return LangchainConversation(self._make_view(None))
         try:
-            return self._make_view(state.get("view"))
+            view = self._make_view(state.get("view"))
         except ConfigError as problem:  # a newer version stored it, and was rolled back
             _log.warning("the stored state is not used, so a summary is made again: %s", problem)
-            return self._make_view(None)
+            return LangchainConversation(self._make_view(None))
+        # The View has checked it.
+        stored = (state.get("view") or {}).get("compaction", {}).get("summary")
+        return LangchainConversation(view, record=from_plain(stored) if stored else None)
 
 
 def _is_of(
@@ -255,25 +255,10 @@ def _key_of(message: Message) -> _Facts:
     return message.role, message.id, *[c.id for c in calls], *[r.call_id for r in results]
 
 
-def _with_summary(written: WrittenPrompt, summary: str) -> WrittenPrompt:
-    """Add a summary to the last system message at the start, or make it the only one."""
-    items = written.items
-    others = (at for at, each in enumerate(items) if not isinstance(each, SystemMessage))
-    lead = next(others, len(items))
-    if lead:
-        items[lead - 1] = _extended(items[lead - 1], summary)
-        return written
-    if written.system is None:
-        return WrittenPrompt(items, SystemMessage(summary))
-    return WrittenPrompt(items, _extended(written.system, summary))
+def _is_system(item: BaseMessage) -> bool:
+    return isinstance(item, SystemMessage)
 
 
-def _extended(message: Any, summary: str) -> Any:
-    content = message.content
-    if isinstance(content, str):
-        new: Any = f"{content}\n\n{summary}" if content else summary
-    else:
-        # A block of its own: the prompt cache's marks on the others stay where they are.
-        new = [*content, {"type": "text", "text": summary}]
-    # A copy: the message belongs to the agent's state, or to the caller.
-    return message.model_copy(update={"content": new})
+def _as_record(message: Message) -> HumanMessage:
+    # LangChain marks its own summaries like this, and user interfaces hide them.
+    return HumanMessage(message.content, additional_kwargs={"lc_source": "summarization"})

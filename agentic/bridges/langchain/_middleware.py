@@ -210,13 +210,8 @@ def _rewritten(conversation: LangchainConversation, prepared: Prepared) -> dict[
 def _fitted(request: _Request, conversation: LangchainConversation, prepared: Prepared) -> _Request:
     """Return the request with a view in place of its messages; itself if they are the same."""
     log_notes(_log, prepared)
-    written = conversation.write(prepared.messages, request.system_message)
-    changes: dict[str, Any] = {}
-    if not are_same(written.items, request.messages):
-        changes["messages"] = written.items
-    if written.system is not request.system_message:
-        changes["system_message"] = written.system
-    return request.override(**changes) if changes else request
+    items: list[Any] = conversation.write(prepared.messages)
+    return request if are_same(items, request.messages) else request.override(messages=items)
 
 
 def _with_state(

@@ -74,8 +74,8 @@ def _size(items: list[Any]) -> int:
 
 
 def _summaries(items: list[Any]) -> list[Any]:
-    systems = [item for item in items if item.get("role") == "system"]
-    return [item for item in systems if read_summary(item["content"])]
+    said = [item for item in items if item.get("role") == "user"]
+    return [item for item in said if read_summary(str(item["content"]))]
 
 
 def _data(items: list[Any], agent: Any = None) -> CallModelData[Any]:

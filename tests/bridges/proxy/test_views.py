@@ -33,7 +33,7 @@ def test_openai_requests_equal_those_of_dicts(serve: Serve, grow: Grow) -> None:
 
 
 def test_anthropic_requests_equal_those_of_dicts(serve: Serve, grow: Grow) -> None:
-    """The summary is where the API expects it, after the client's own system prompt."""
+    """The client's own system prompt stays, and the summary is a message of its own."""
     served, history = serve(2_000), grow(12)
     conversation = Conversation(anthropic, 2_000)
     client = served.anthropic()
@@ -49,8 +49,10 @@ def test_anthropic_requests_equal_those_of_dicts(serve: Serve, grow: Grow) -> No
 
         assert served.provider.sent[-1].body == conversation.fit_request(request)
         conversation.report(reply)
-    system = served.provider.sent[-1].body["system"]
-    assert [block["text"][:9] for block in system] == ["Be brief.", "[Context "]
+    body = served.provider.sent[-1].body
+    assert body["system"] == "Be brief."
+    assert body["messages"][0]["role"] == "user"
+    assert body["messages"][0]["content"].startswith("[Context ")
 
 
 def test_unchanged_request_keeps_its_bytes(serve: Serve) -> None:
