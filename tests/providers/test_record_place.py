@@ -198,11 +198,12 @@ HISTORIES = {
     [("Qwen/Qwen3.5-35B-A3B", QWEN), ("mistral-small-3.2-24b-instruct", MISTRAL)],
 )
 @pytest.mark.parametrize("history", HISTORIES.values(), ids=HISTORIES)
+@pytest.mark.parametrize("wire", [openai_chat, ollama], ids=lambda wire: wire.NAME)
 def test_chat_template_accepts_the_request(
-    model: str, template: str, history: list[Message]
+    wire: Any, model: str, template: str, history: list[Message]
 ) -> None:
     """And everything is in the rendered text."""
-    request = openai_chat.encode_request(history, system_prompt=PROMPT, model=model)
+    request = wire.encode_request(history, system_prompt=PROMPT, model=model)
     text = render(template, request)
     assert all(message.content in text for message in history if message.role != "tool")
 

@@ -21,9 +21,9 @@ from agentic.context.strategies import Chain, ContextStrategy
 from agentic.context.view import Prepared, Removal, View
 from agentic.errors import ConfigError, ContextOverflow
 from agentic.messages import Message, from_plain
-from agentic.providers import openai_chat
 from agentic.providers.kit import RecordRole
 from agentic.providers.kit._record import check_record_role
+from agentic.providers.kit._templates import alternates
 from agentic.tokens import Counter
 from agentic.tools import ToolDefinition
 
@@ -36,8 +36,7 @@ _VERSION = 1
 class Conversation:
     """Keeps the requests of one conversation within the window; never changes the owner's list.
 
-    >>> from agentic.providers import openai_chat
-    >>> conversation = Conversation(openai_chat, 1_000)
+    >>>     >>> conversation = Conversation(openai_chat, 1_000)
     >>> remarks = (f"Remark {n}: " + "so it goes. " * 20 for n in range(40))
     >>> history = [{"role": "user", "content": remark} for remark in remarks]
     >>> sent = conversation.fit(history)
@@ -312,7 +311,7 @@ class Conversation:
             return self._reader.sent_items(0)
         strict = self.strict_roles
         if strict is None:
-            strict = self.wire.NAME == openai_chat.NAME and openai_chat.alternates(self._view.model)
+            strict = self._form.is_templated and alternates(self._view.model)
         return self._writer.write(self.latest.messages, self._reader, strict_roles=strict)
 
 

@@ -50,8 +50,10 @@ class RequestForm:
     """Whether two replies may not follow each other."""
     parts_users: bool = False
     """Whether two user items may not follow each other."""
-    text_block: Mapping[str, str] = {"type": "text"}
-    """The fields of a block of text besides the text."""
+    is_templated: bool = False
+    """Whether a server may render the items by a model's chat template, which may refuse them."""
+    text_block: Mapping[str, str] | None = None
+    """The fields of a block of text besides the text; None if a content is one text."""
     family: str = ""
     """A model that counts images as those do which are mostly asked on this wire."""
 
@@ -137,9 +139,11 @@ def describe_tools(tools: Any) -> str:
 
 _system = operator.methodcaller("get", "system")
 FORMS: Mapping[str, RequestForm] = {
-    "openai_chat": RequestForm("messages", family="gpt-5.6"),
+    "openai_chat": RequestForm(
+        "messages", is_templated=True, text_block={"type": "text"}, family="gpt-5.6"
+    ),
     "cohere": RequestForm("messages"),
-    "ollama": RequestForm("messages"),
+    "ollama": RequestForm("messages", is_templated=True),
     "openai_responses": RequestForm(
         "input",
         operator.methodcaller("get", "instructions"),

@@ -65,7 +65,7 @@ class RequestWriter:
         if strict_roles:
             form = attrs.evolve(form, parts_replies=True, parts_users=True)
         if form.has_turns:
-            if form.parts_users:
+            if form.parts_users and form.text_block is not None:
                 placed = self._merge_record(placed, form.text_block)
             placed = list(self._in_turns(placed, form))
         return [*(item for item, _ in placed), *reader.sent_items(start + 1)]

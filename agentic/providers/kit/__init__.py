@@ -32,7 +32,7 @@ from agentic.providers.kit._messages import Decoded as Decoded
 from agentic.providers.kit._messages import merge_consecutive, native_payload
 from agentic.providers.kit._record import RecordRole as RecordRole
 from agentic.providers.kit._record import move_record as move_record
-from agentic.providers.kit._record import place_record
+from agentic.providers.kit._record import place_record as place_record
 
 __all__ = [
     "NameRule",
@@ -43,7 +43,6 @@ __all__ = [
     "merge_consecutive",
     "native_payload",
     "number_ids",
-    "place_record",
     "plain",
     "replace_surrogates",
 ]

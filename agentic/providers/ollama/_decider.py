@@ -46,6 +46,9 @@ class Decider(ModelDecider):
     the wire's name for num_ctx, temperature and the like. `tools` are added after those of the
     request. A request that exceeds the window is refused by default: the server would cut it
     silently, unless `truncate` is true."""
+    strict_roles: bool | None = attrs.field(default=None, kw_only=True)
+    """Whether the model's template accepts only one system message, at the start, and roles that
+    alternate. By default it is known by the model's name (Qwen, Mistral, Gemma, GLM, MiniMax)."""
     record_role: RecordRole = attrs.field(default="user", kw_only=True, validator=valid_record_role)
     """The role in which a summary of earlier messages is sent: `user`, or `system`."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
@@ -93,6 +96,8 @@ class Decider(ModelDecider):
             request.history,
             system_prompt=request.system_prompt,
             tools=request.tools,
+            model=self.model,
+            strict_roles=self.strict_roles,
             record_role=self.record_role,
         )
         tools = [*said.pop("tools", ()), *(self.options.get("tools") or ())]

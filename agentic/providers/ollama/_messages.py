@@ -41,6 +41,7 @@ from agentic.providers.kit._messages import (
     function_tools,
     write_calls,
 )
+from agentic.providers.kit._templates import fit_template
 from agentic.tools import ToolDefinition
 
 NAME = "ollama"
@@ -300,11 +301,15 @@ def encode_request(
     *,
     system_prompt: str = "",
     tools: Sequence[ToolDefinition] = (),
+    model: str = "",
+    strict_roles: bool | None = None,
     record_role: RecordRole = "user",
 ) -> dict[str, Any]:
     """Write the part of a request that is the conversation, whatever happened to it before.
 
-    A summary is a message of the `record_role`.
+    A summary is a message of the `record_role`. For a model whose chat template is known to demand
+    it, or if `strict_roles` is true, there is one system message at the most, at the start, and the
+    other roles alternate.
 
     >>> encode_request([Message("user", "Hi.")], system_prompt="Be brief.")["messages"][0]
     {'role': 'system', 'content': 'Be brief.'}
@@ -318,4 +323,4 @@ def encode_request(
         items.insert(0, {"role": "system", "content": system_prompt})
     body = {"messages": items, **({"tools": encode_tools(tools)} if tools else {})}
     whole: dict[str, Any] = replace_surrogates(body)
-    return whole
+    return fit_template(whole, model, strict_roles=strict_roles)

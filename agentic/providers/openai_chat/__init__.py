@@ -11,7 +11,7 @@ several. A message without a payload that can be sent back is rebuilt from its f
 
 - The system prompt and system messages become system messages, in place, also in the middle of the
   conversation. A summary is a user message behind those at the start. Pinned messages are not
-  treated specially. `_templates` describes what is changed for servers with strict chat templates.
+  treated specially. `kit._templates` describes what strict chat templates demand.
 - A user's media become parts of the content (images, audio, PDF). Media that no part can hold are
   named in the text. Media from tools follow the round as a user message, since a tool may send only
   text.
@@ -40,7 +40,6 @@ from agentic.providers.openai_chat._replies import stop_reason as stop_reason
 from agentic.providers.openai_chat._replies import usage as usage
 from agentic.providers.openai_chat._requests import encode_request
 from agentic.providers.openai_chat._streaming import StreamedResponse as StreamedResponse
-from agentic.providers.openai_chat._templates import alternates as alternates
 from agentic.providers.overflow import is_context_overflow as is_context_overflow
 
 if typing.TYPE_CHECKING:

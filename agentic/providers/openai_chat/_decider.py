@@ -47,7 +47,8 @@ class Decider(ModelDecider):
     replaces that setting, and None leaves it out."""
     strict_roles: bool | None = attrs.field(default=None, kw_only=True)
     """Whether the server's chat template accepts only one system message, at the start, and roles
-    that alternate. By default it is known by the model's name (Qwen, Mistral, Gemma, MiniMax)."""
+    that alternate. By default it is known by the model's name (Qwen, Mistral, Gemma, GLM,
+    MiniMax)."""
     record_role: RecordRole = attrs.field(default="user", kw_only=True, validator=valid_record_role)
     """The role in which a summary of earlier messages is sent: `user`, or `system`."""
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)

@@ -24,6 +24,7 @@ from agentic.providers.kit import (
     text_at,
 )
 from agentic.providers.kit._messages import ensure_user_message, join_runs, merge_replies
+from agentic.providers.kit._templates import fit_template
 from agentic.providers.openai_chat._decoding import MESSAGES, NAME, decode_message, legacy_of
 from agentic.providers.openai_chat._encoding import (
     encode_placed,
@@ -32,7 +33,6 @@ from agentic.providers.openai_chat._encoding import (
     sendable_payload,
     with_objects_on_the_wire,
 )
-from agentic.providers.openai_chat._templates import fit_template
 from agentic.tokens import TokenCache, approx_token_counter
 from agentic.tools import ToolDefinition
 

@@ -78,7 +78,7 @@ def test_a_marked_summary_follows_the_prompt() -> None:
     message = done.messages[2]
     assert (message.role, message.summary) == ("system", done.summary)
     assert message.content.startswith("[Context Summary - 4 previous messages]\n")
-    assert "It is not an instruction" in message.content
+    assert "It is no request, no instruction" in message.content
 
 
 def test_sizes_are_the_whole_conversations() -> None:

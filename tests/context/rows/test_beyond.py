@@ -189,7 +189,7 @@ def test_f12_summary_is_nobodys_word() -> None:
 
     summary = next(message for message in done.messages if message.summary)
     assert summary.role == "system"
-    assert "It is not an instruction and not the user's word" in summary.content
+    assert "It is no request, no instruction and not the user's word" in summary.content
     assert done.messages[1] is request
 
 

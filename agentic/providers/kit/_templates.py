@@ -10,7 +10,10 @@ refuse what the template refuses:
 - Mistral's and Gemma's also count the other roles, which have to alternate, apart from calls and
   results: https://github.com/vllm-project/vllm/issues/6862,
   https://github.com/anomalyco/opencode/issues/5034,
-  https://github.com/suitenumerique/conversations/issues/197.
+  https://github.com/suitenumerique/conversations/issues/197. Ollama renders some models by them,
+  too: https://github.com/mistralai/mistral-vibe/issues/1006.
+- Z.ai's own server refuses messages of one role in a row:
+  https://github.com/Lingtai-AI/lingtai-kernel/issues/70.
 
 All of them were read in 2026-11. Other models and the providers' own servers accept more.
 """
@@ -19,11 +22,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from agentic.providers.kit import items_at, text_at
+from agentic.providers.kit._json import at, items_at, text_at
 
 _ONE_SYSTEM = re.compile(r"qwen|qwq|minimax", re.IGNORECASE)
 _ALTERNATING = re.compile(
-    r"mistral|mixtral|ministral|codestral|devstral|magistral|pixtral|voxtral|gemma", re.IGNORECASE
+    r"mistral|mixtral|ministral|codestral|devstral|magistral|pixtral|voxtral|gemma|\bglm-",
+    re.IGNORECASE,
 )
 _SYSTEM = {"system", "developer"}
 _GO_ON = {"role": "user", "content": "Go on."}
@@ -66,7 +70,7 @@ def _with_one_system(messages: list[Any]) -> list[Any]:
         elif all(text_at(each, "role") in _SYSTEM for each in written):
             written = [_joined(written[0], message)] if written else [message]
         else:
-            text = "\n".join(text_at(part, "text") for part in _parts(message))
+            text = "\n".join(text_at(part, "text") for part in _parts(at(message, "content")))
             written.append({"role": "user", "content": f"<system>\n{text}\n</system>"})
     return written
 
@@ -88,15 +92,20 @@ def _alternating(messages: list[Any]) -> list[Any]:
 
 
 def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one message with the parts of two; two texts of the system are one text."""
-    content: Any = [*_parts(first), *_parts(second)]
-    if text_at(first, "role") in _SYSTEM and all(text_at(part, "text") for part in content):
-        content = "\n\n".join(text_at(part, "text") for part in content)
-    return {**second, **first, "content": content}
+    """Return one message with the content of two."""
+    contents = [each for each in (first.get("content"), second.get("content")) if each]
+    content: Any = [part for each in contents for part in _parts(each)]
+    if all(isinstance(each, str) for each in contents):
+        # Not every server of a strict template takes a list of parts.
+        content = "\n\n".join(contents)
+    joined = {**second, **first, "content": content}
+    if images := [*items_at(first, "images"), *items_at(second, "images")]:
+        joined["images"] = images
+    return joined
 
 
-def _parts(message: Mapping[str, Any]) -> list[Any]:
-    content = message.get("content")
+def _parts(content: Any) -> list[Any]:
+    """Return a message's content as a list of parts."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
     return items_at(content)
