@@ -20,6 +20,8 @@ _VERSION_FIRST = re.compile(r"claude-([4-9]-\d)-([a-z]+)")
 # -0 is the same version (claude-opus-4-0), -1:0 is Bedrock's revision (gpt-oss-120b-1:0), and four
 # digits are a date (gpt-4-0613). In qwen3.9:free and qwen3.9:27b, the 9 is a version.
 _NAME_END = re.compile(r"\Z|[@:/_.]|-(?![1-9]\d?(?![0-9a-z]|:\d(?![0-9a-z])))")
+# Databricks, Azure (for Fireworks) and others join what they add by a dash: databricks-gpt-5-4.
+_DASHED_PREFIX = re.compile(r"(?:databricks|fw|zai|openai|anthropic|alibaba)-")
 _BEDROCK = re.compile(r"(?:^|/)(?:[a-z]+(?:-gov)?[.])?[a-z0-9]+[.][a-z]")
 # After the name of a family: -6, 4-max, -v5-pro, -5-1. One digit before the dot, because Azure
 # writes gpt-35 for 3.5.
@@ -110,6 +112,7 @@ def _version(tail: str, beginning: str) -> tuple[int, int]:
 def _tails(model: str) -> list[str]:
     text = _spell(model)
     tails = [text[end.end() :] for end in PREFIX_END.finditer(text)]
+    tails += [tail[prefix.end() :] for tail in tails if (prefix := _DASHED_PREFIX.match(tail))]
     return [*tails, text.replace(":", "-")]  # Ollama's tags: gpt-oss:20b
 
 

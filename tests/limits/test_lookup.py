@@ -72,6 +72,8 @@ def test_prefix_date_and_case_are_ignored(prefix: str, name: str, date: str) -> 
         ("gpt-4-0613", "gpt-4"),
         ("gpt-4-1106-preview", "gpt-4-1106"),
         ("gpt-4-0314", "gpt-4"),
+        ("databricks/databricks-gpt-5-4-mini", "gpt-5.4-mini"),
+        ("azure_ai/fw-glm-5.2", "glm-5.2"),
         ("gpt-5.1-codex-max", "gpt-5.1"),
         ("xai/grok-4-1-fast-reasoning", "grok-4.1-fast"),
         ("meta-llama/Llama-3.1-8B-Instruct", "llama-3.1"),

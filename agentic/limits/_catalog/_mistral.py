@@ -20,6 +20,8 @@ LIMITS = (
             "mistral-medium": ModelLimits(128_000, 0),
             "mistral-small-4": ModelLimits(262_144, 0),
             "mistral-small-2603": ModelLimits(262_144, 0),
+            "mistral-small-3.1": ModelLimits(128_000, 0),
+            "mistral-small-3.2": ModelLimits(128_000, 0),
             "mistral-small-latest": ModelLimits(262_144, 0),
             "ministral-14b": ModelLimits(262_144, 0),
             "ministral-8b-2512": ModelLimits(262_144, 0),

@@ -96,6 +96,9 @@ SERVERS = (
                 "kimi-k3.1": ModelLimits(868_928, 131_072),
                 "llama3-70b-instruct-v1": ModelLimits(8_000, 2_048),
                 "llama3-8b-instruct-v1": ModelLimits(8_000, 2_048),
+                "v3.2": ModelLimits(156_000, 0),
+                "v3-v1": ModelLimits(128_000, 0),
+                "r1-v1": ModelLimits(128_000, 0),
                 "qwen3-coder-480b-a35b-v1": ModelLimits(128_000, 0),
             },
             date(2026, 11, 27),
@@ -106,6 +109,7 @@ SERVERS = (
         Source(
             LITELLM,
             {
+                "glm-4.7": ModelLimits(131_072, 0),
                 "llama3.1-8b": ModelLimits(32_768, 0),
                 "qwen-3-32b": ModelLimits(128_000, 0),
                 "qwen3.8-27b": ModelLimits(65_536, 0),
@@ -174,6 +178,19 @@ SERVERS = (
             LITELLM,
             {
                 "kimi-k2.7-code": ModelLimits(229_376, 16_384),
+            },
+            date(2026, 11, 27),
+        ),
+    ),
+    Server(
+        ("databricks",),
+        Source(
+            LITELLM,
+            {
+                "gpt-oss-120b": ModelLimits(128_000, 0),
+                "gpt-oss-20b": ModelLimits(128_000, 0),
+                "kimi-k3": ModelLimits(1_000_000, 0),
+                "llama-4-maverick": ModelLimits(128_000, 0),
             },
             date(2026, 11, 27),
         ),
@@ -301,8 +318,8 @@ SERVERS = (
                 "gpt-5.6-terra": ModelLimits(272_000, 128_000),
                 "gpt-6.1-sol": ModelLimits(272_000, 128_000),
                 "gpt-6.1-terra": ModelLimits(272_000, 128_000),
-                "grok-4.5": ModelLimits(200_000, 0),
-                "grok-4.6": ModelLimits(200_000, 0),
+                "grok-4.5": ModelLimits(328_000, 0),
+                "grok-4.6": ModelLimits(328_000, 0),
                 "kimi-k2.7-code": ModelLimits(256_000, 0),
                 "kimi-k3": ModelLimits(917_504, 131_072),
             },

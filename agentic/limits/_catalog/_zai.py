@@ -22,6 +22,7 @@ LIMITS = (
             "glm-4.6v": ModelLimits(128_000, 0),
             "glm-4.5": ModelLimits(128_000, 32_000),
             "glm-4.5v": ModelLimits(64_000, 16_000),
+            "glm-4-32b-0414-128k": ModelLimits(128_000, 0),
             "glm-4-32b": ModelLimits(32_000, 0),
         },
         date(2026, 11, 27),
