@@ -17,6 +17,8 @@ from agentic.messages._message import SummaryText as SummaryText
 from agentic.messages._message import check_messages as check_messages
 from agentic.messages._parts import Media, ProviderPayload, ToolCall, ToolError, ToolResult
 from agentic.messages._plain import from_plain, to_plain
+from agentic.messages._provider_compaction import compaction_text as compaction_text
+from agentic.messages._provider_compaction import holds_compaction as holds_compaction
 from agentic.messages._rounds import Round, close_open_rounds, leading_system_count, split_rounds
 from agentic.messages._rounds import count_settled as count_settled
 from agentic.messages._rounds import reopen_rounds as reopen_rounds

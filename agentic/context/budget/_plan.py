@@ -6,7 +6,14 @@ from collections.abc import Iterable, Mapping
 import attrs
 
 from agentic.context.budget._policy import Policy, is_long
-from agentic.messages import Message, Round, find_task, prefix_length, split_rounds
+from agentic.messages import (
+    Message,
+    Round,
+    find_task,
+    holds_compaction,
+    prefix_length,
+    split_rounds,
+)
 
 _SUMMARY_SHARE = 4
 """A trigger's limit divided by this is reserved for the summary."""
@@ -51,7 +58,13 @@ def plan(
     sound = [found for found in rounds if found.sound_messages]
     # Only the latest request is kept: the summary covers the one that the work began with.
     request = set(find_task(messages)[-1:])
-    always = [found for found in sound if found.pinned or request.intersection(found.positions)]
+    # What the provider compacted is in its latest compaction only, and may be opaque to us.
+    compacted = next((each for each in reversed(sound) if holds_compaction(each.messages)), None)
+    always = [
+        found
+        for found in sound
+        if found.pinned or found is compacted or request.intersection(found.positions)
+    ]
     fixed = _positions(always)
     cut = _Cut(policy, sizes, overhead + sum(sizes[i] for i in leading), frozenset(fixed))
     recent = cut.recent(sound, by_window=by_window)

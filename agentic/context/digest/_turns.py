@@ -19,7 +19,14 @@ import attrs
 
 from agentic.context.digest._text import LINE, cut, one_line
 from agentic.context.digest._tools import ToolKind, ToolTable
-from agentic.messages import Message, Round, ToolCall, ToolResult, split_rounds
+from agentic.messages import (
+    Message,
+    Round,
+    ToolCall,
+    ToolResult,
+    compaction_text,
+    split_rounds,
+)
 
 ENDS = 400
 """The number of characters at either end of an output that are searched for an exit code. Harnesses
@@ -156,6 +163,9 @@ def _read_round(found: Round, table: ToolTable) -> Iterator[Words | Called]:
     """Yield the replies, calls, requests and notices of a round."""
     results = {each.call_id: each for message in found.messages for each in message.tool_results}
     for message in found.messages:
+        # What a provider compacted is a former summary, where it can be read.
+        if compacted := compaction_text(message):
+            yield Words("notice", compacted, message)
         if message.role == "assistant" and message.content.strip():
             yield Words("reply", message.content, message)
         for call in message.tool_calls:

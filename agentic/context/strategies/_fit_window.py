@@ -27,6 +27,7 @@ from agentic.messages import (
     SummaryText,
     Task,
     count_settled,
+    holds_compaction,
     split_rounds,
 )
 from agentic.tokens import Counter, MessageSizes, TokenCache, approx_token_counter
@@ -214,7 +215,9 @@ class _WindowFold:
             return attrs.evolve(cut, task=task, ragged=True)
         leading = cut.leading and found.messages[0].role == "system"
         first, last = found.positions[0], found.positions[-1]
-        self.rounds.append(_Sized(found, tokens, always=leading or found.pinned))
+        # Of a provider's compactions each is kept: what one stood for when a cut was made remains.
+        stays = leading or found.pinned or holds_compaction(found.messages)
+        self.rounds.append(_Sized(found, tokens, always=stays))
         grown = attrs.evolve(
             cut,
             tokens=cut.tokens + tokens,

@@ -4,7 +4,15 @@ from typing import Any, TypeVar
 
 import attrs
 
-from agentic.messages import Message, RecentConversations, Round, Task, count_settled, split_rounds
+from agentic.messages import (
+    Message,
+    RecentConversations,
+    Round,
+    Task,
+    count_settled,
+    holds_compaction,
+    split_rounds,
+)
 
 _T = TypeVar("_T")
 
@@ -19,6 +27,8 @@ class Sorted:
     leading: list[int] = attrs.field(factory=list)
     """The system messages at the start, including a summary."""
     pinned: list[int] = attrs.field(factory=list)
+    compacted: int | None = None
+    """The round with the provider's latest compaction, which stands for all rounds before it."""
     task: Task = attrs.field(factory=Task)
     tool_rounds: list[int] = attrs.field(factory=list)
     """The rounds with tool calls."""
@@ -30,6 +40,11 @@ class Sorted:
     """Messages of pinned rounds without their orphaned results, by position."""
     ragged: bool = False
     """Whether other rounds lie between the messages of some round."""
+
+    @property
+    def always(self) -> set[int]:
+        """The rounds that every view contains: pinned ones, and the provider's compaction."""
+        return {*self.pinned} if self.compacted is None else {*self.pinned, self.compacted}
 
     @property
     def settled(self) -> int:
@@ -95,6 +110,8 @@ class Sorted:
             self.leading.append(index)
         if found.pinned:
             self.pinned.append(index)
+        if holds_compaction(found.messages):
+            self.compacted = index
         if opener.tool_calls:
             self.tool_rounds.append(index)
 

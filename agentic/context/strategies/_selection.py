@@ -70,7 +70,7 @@ class KeepLast:
     def compact(self, messages: list[Message], /) -> list[Message]:
         """Return the view: the same list if nothing is left out."""
         rounds = self._known.of(messages)
-        always = {*rounds.pinned, *rounds.task.requests[-1:]}
+        always = {*rounds.always, *rounds.task.requests[-1:]}
         system = rounds.leading if self.preserve_system else []
         start = rounds.start_of_last(
             self.keep_recent, after=len(system), stretch=self.preserve_tool_chains
@@ -107,7 +107,7 @@ class TrimRounds:
         cut = len(rounds.tool_rounds) > self.max_rounds
         start = rounds.tool_rounds[-self.max_rounds] if cut else 0
         task = rounds.task.requests
-        return rounds.view(messages, start, {*rounds.leading, *rounds.pinned, *task})
+        return rounds.view(messages, start, {*rounds.leading, *rounds.always, *task})
 
 
 @attrs.frozen(eq=False)
@@ -175,7 +175,7 @@ class Importance:
 
     def _weigh(self, rounds: Sorted, length: int) -> "dict[int, _Weighed]":
         """Return each round that a view may contain, with its score, by index, oldest first."""
-        always = {*rounds.pinned, *rounds.task.requests[-1:]}
+        always = {*rounds.always, *rounds.task.requests[-1:]}
         weighed = {}
         for index, found in enumerate(rounds.rounds):
             if not found.sound_messages:  # it is in no view, and refers to nothing
