@@ -23,6 +23,7 @@ from agentic.testing._model_server._wire import ModelWire, ServerEvent
 __all__ = ["ANTHROPIC"]
 
 _BETA = "thinking-binding-controls-2026-08-01"
+_COMPACT_BETA = "compact-2026-09-04"
 _BEHAVIORS = ("error", "drop_block")
 _KINDS: Mapping[str, Kind] = {
     "text": "text",
@@ -52,6 +53,7 @@ def _read(body: Mapping[str, Any], headers: Mapping[str, str], _: str) -> ReadRe
         thinks=thinking.get("type") != "disabled",
         on_mismatch=_on_mismatch(thinking, _BETA in betas),
         controls=_BETA in betas,
+        compacts=_asks_for_summary(body, betas),
         settings=canonical({"thinking": body.get("thinking"), "choice": body.get("tool_choice")}),
     )
 
@@ -71,6 +73,17 @@ def _on_mismatch(thinking: Mapping[str, Any], controls: bool) -> Any:
         path = "thinking.block_binding.prefix_mismatch_behavior"
         raise Refusal("control", f"{path}: Input should be 'error' or 'drop_block'")
     return behavior
+
+
+def _asks_for_summary(body: Mapping[str, Any], betas: str) -> bool:
+    """https://platform.claude.com/docs/en/build-with-claude/compaction-on-demand (2026-11-27)."""
+    if body.get("compaction") is None:
+        return False
+    if _COMPACT_BETA not in betas or body["compaction"].get("type") != "summarize":
+        raise Refusal("control", "compaction: Extra inputs are not permitted")
+    if (body.get("tool_choice") or {}).get("type") in ("any", "tool"):
+        raise Refusal("control", "compaction: `tool_choice` forces tool use")
+    return True
 
 
 def _tools(body: Mapping[str, Any]) -> Iterator[Block]:
@@ -102,6 +115,11 @@ def _content(messages: list[Any]) -> Iterator[Block]:
             raise Refusal("empty", f"messages.{number}: {words} assistant message")
         for place, block in enumerate(content):
             path = f"messages.{number}.content.{place}"
+            if block.get("type") == "compaction":
+                if number or place:
+                    raise Refusal("roles", f"{path}: a `compaction` block must come first")
+                if block.get("content") is None:
+                    continue  # a summary that failed says nothing
             yield _block(block, role, path, number, once=bool(message.get("clear_at")))
 
 
@@ -149,6 +167,8 @@ def _marked_at_the_end(blocks: list[Block], mark: Mapping[str, Any]) -> list[Blo
 
 
 def _write(reply: ModelReply) -> dict[str, Any]:
+    if reply.is_compaction:
+        return _message(reply, [{"type": "compaction", "content": reply.text}], "compaction")
     content: list[dict[str, Any]] = []
     if reply.proof:
         content.append({"type": "thinking", "thinking": reply.thinking, "signature": reply.proof})
@@ -158,6 +178,10 @@ def _write(reply: ModelReply) -> dict[str, Any]:
         {"type": "tool_use", "id": call.id, "name": call.name, "input": dict(call.arguments)}
         for call in reply.calls
     ]
+    return _message(reply, content, "tool_use" if reply.calls else "end_turn")
+
+
+def _message(reply: ModelReply, content: list[dict[str, Any]], stop: str) -> dict[str, Any]:
     usage = {
         "input_tokens": reply.uncached,
         "cache_creation_input_tokens": reply.written,
@@ -170,7 +194,7 @@ def _write(reply: ModelReply) -> dict[str, Any]:
         "role": "assistant",
         "model": reply.model,
         "content": content,
-        "stop_reason": "tool_use" if reply.calls else "end_turn",
+        "stop_reason": stop,
         "stop_sequence": None,
         "usage": usage,
     }
@@ -209,6 +233,9 @@ def _pieces(block: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, An
         return empty, [text, signature] if block["thinking"] else [signature]
     if block["type"] == "text":
         return {**block, "text": ""}, [{"type": "text_delta", "text": block["text"]}]
+    if block["type"] == "compaction":
+        delta = {"type": "compaction_delta", "content": block["content"]}
+        return {**block, "content": None}, [delta]
     written = json.dumps(block["input"])
     half = size_of(written)
     parts = [written[:half], written[half:]]
@@ -222,7 +249,8 @@ def _error(refusal: Refusal) -> dict[str, Any]:
 
 
 def _tampered(block: Block) -> str:
-    return f"{block.path}: Invalid `signature` in `thinking` block"
+    kind = "compaction" if block.kind == "compaction" else "thinking"
+    return f"{block.path}: Invalid `signature` in `{kind}` block"
 
 
 def _mismatch(block: Block, controls: bool) -> str:
@@ -259,6 +287,7 @@ ANTHROPIC = ModelWire(
     overflow=_overflow,
     call_ids="toolu_",
     binding=BindingRules(
+        summary_changes_role=True,
         always=("claude-fable-5-2", "claude-mythos-5-2"),
         new_accounts=(
             "claude-fable-5-1",

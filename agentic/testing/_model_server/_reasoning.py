@@ -9,14 +9,23 @@ the end, or all of it; so what stands before a piece must be an end of its chain
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import attrs
 
 from agentic.testing._model_server._request import Block
 
-__all__ = ["BindingRules", "Made", "Mismatch", "Verdict", "digest", "judge", "running_hashes"]
+__all__ = [
+    "BindingRules",
+    "Compacted",
+    "Made",
+    "Mismatch",
+    "Verdict",
+    "digest",
+    "judge",
+    "running_hashes",
+]
 
 
 @attrs.frozen(kw_only=True)
@@ -29,6 +38,8 @@ class BindingRules:
     """The same for models that check only for newer accounts, and where a request asks for it."""
     on_mismatch: Literal["error", "remove"] = "error"
     """What happens to invalid reasoning unless the request says otherwise."""
+    summary_changes_role: bool = False
+    """Whether what follows a server's summary has another role than what it summarized."""
     chain: bool = True
     """Whether a gap in the reasoning makes what follows invalid."""
 
@@ -62,6 +73,16 @@ class Made:
 
 
 @attrs.frozen
+class Compacted:
+    """What a compaction block stands for."""
+
+    hash: str
+    """The hash of all content that it summarized."""
+    last_role: str | None
+    """The role that must not follow the block; None if any may."""
+
+
+@attrs.frozen
 class Mismatch:
     """A block of reasoning that does not match, and why."""
 
@@ -91,18 +112,20 @@ def digest(*parts: str) -> str:
 
 
 def running_hashes(
-    blocks: Sequence[Block], compacted: dict[str, str], running: str = ""
+    blocks: Sequence[Block], compacted: Mapping[str, Compacted], running: str = ""
 ) -> list[str]:
     """Return the hash of the bound content before each block, and that of all of it at the end.
 
     Runs of one role are read as one message, so only the role and the content count. A compaction
-    block stands for what it summarized (`compacted`: its text to the hash of that). `running` is
-    the hash of what stands before the first block.
+    block stands for what it summarized, if what follows is another role's. `running` is the hash of
+    what stands before the first block.
     """
     hashes = [running]
-    for block in blocks:
-        if block.kind == "compaction" and block.text in compacted:
-            running = compacted[block.text]
+    for place, block in enumerate(blocks):
+        summary = compacted.get(block.text) if block.kind == "compaction" else None
+        after = blocks[place + 1].role if place + 1 < len(blocks) else ""
+        if summary is not None and summary.last_role != after:
+            running = summary.hash
         elif block.bound and block.kind != "reasoning":
             running = digest(running, block.role, block.text)
         hashes.append(running)

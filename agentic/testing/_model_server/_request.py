@@ -106,6 +106,8 @@ class ReadRequest:
     """What the request asks to do with reasoning that is no longer valid; None if it is silent."""
     controls: bool = False
     """Whether the request may say `on_mismatch`."""
+    compacts: bool = False
+    """Whether it asks for a summary on the server, and for nothing else."""
     settings: str = ""
     """The settings whose change makes the messages miss the cache."""
 
@@ -170,5 +172,7 @@ class ModelReply:
     uncached: int
     output: int
     thinking_tokens: int
+    is_compaction: bool = False
+    """Whether the text is a summary that the next request sends back in place of this one."""
     transformations: tuple[Mapping[str, Any], ...] = ()
     """What the server did to the reasoning that was sent back."""

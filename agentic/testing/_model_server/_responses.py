@@ -27,7 +27,7 @@ _INSTRUCTIONS_LAST = (6, 2)
 _NOT_STORED = ("previous_response_id", "conversation", "prompt")
 
 
-def _read(body: Mapping[str, Any], _: Mapping[str, str], __: str) -> ReadRequest:
+def _read(body: Mapping[str, Any], _: Mapping[str, str], path: str) -> ReadRequest:
     given = body.get("input")
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given
     if not items:
@@ -46,6 +46,8 @@ def _read(body: Mapping[str, Any], _: Mapping[str, str], __: str) -> ReadRequest
         blocks=tuple(blocks),
         tool_names=tuple(tool["name"] for tool in body.get("tools") or () if "name" in tool),
         stream=bool(body.get("stream")),
+        # https://developers.openai.com/api/docs/guides/compaction
+        compacts=path.endswith("/compact"),
     )
 
 
@@ -138,6 +140,11 @@ def _seal(item_id: str) -> str:
 
 def _write(reply: ModelReply) -> dict[str, Any]:
     output: list[dict[str, Any]] = []
+    if reply.is_compaction:
+        item_id = f"cmp_{reply.id}"
+        output = [{"id": item_id, "type": "compaction", "encrypted_content": _seal(item_id)}]
+        kind = {"id": f"resp_{reply.id}", "object": "response.compaction", "created_at": 0}
+        return {**kind, "output": output, "usage": _usage(reply)}
     if reply.proof:
         item_id = f"rs_{reply.proof}"
         summary = [{"type": "summary_text", "text": reply.thinking}] if reply.thinking else []
@@ -252,7 +259,7 @@ def _overflow(_: int, __: int) -> tuple[str, str]:
 
 OPENAI_RESPONSES = ModelWire(
     name="openai_responses",
-    path=r"/responses",
+    path=r"/responses(/compact)?",
     read=_read,
     write=_write,
     replay=_replay,

@@ -17,7 +17,7 @@ from agentic.testing._model_server._chat import OPENAI_CHAT
 from agentic.testing._model_server._converse import BEDROCK
 from agentic.testing._model_server._gemini import GEMINI
 from agentic.testing._model_server._ledger import ServedRequest, ServerReport
-from agentic.testing._model_server._reasoning import Made, Verdict
+from agentic.testing._model_server._reasoning import Compacted, Made, Verdict
 from agentic.testing._model_server._request import (
     Block,
     ModelReply,
@@ -119,7 +119,7 @@ class ModelServer:
     _needed: dict[str, str] = attrs.field(factory=dict, init=False, repr=False)
     """The proof of the reasoning before each call."""
     _caches: dict[str, BlockCache] = attrs.field(factory=dict, init=False, repr=False)
-    _compacted: dict[str, str] = attrs.field(factory=dict, init=False, repr=False)
+    _compacted: dict[str, Compacted] = attrs.field(factory=dict, init=False, repr=False)
     _sent: _Sent | None = attrs.field(default=None, init=False, repr=False)
     _lock: Any = attrs.field(factory=threading.Lock, init=False, repr=False)
 
@@ -173,11 +173,13 @@ class ModelServer:
         tokens = sum(block.tokens for block in blocks)
         if tokens > self.window:
             raise Refusal("overflow", *wire.overflow(tokens, self.window))
-        aside = self.aside(body)
+        aside = request.compacts or self.aside(body)
         answer = _SUMMARY if aside else self.script(body)
         cache = self._caches.setdefault(wire.name, BlockCache(wire.cache))
         bill = cache.bill(request.model, blocks, request.settings, self.clock())
         reply = self._reply(wire, request, answer, bill, verdict)
+        if request.compacts:
+            self._remember_summary(wire, request, hashes, reply)
         changes = {} if aside else self._follow(wire, request, hashes, verdict, reply)
         prices = self.prices or wire.prices
         served = ServedRequest(
@@ -223,8 +225,10 @@ class ModelServer:
     def _find_refusal(
         self, wire: ModelWire, request: ReadRequest, verdict: Verdict
     ) -> Refusal | None:
-        if verdict.tampered:
-            return Refusal("signature", wire.tampered(verdict.tampered[0]))
+        summaries = [block for block in request.blocks if block.kind == "compaction"]
+        unknown = [block for block in summaries if block.text not in self._compacted]
+        for block in (*verdict.tampered, *unknown):
+            return Refusal("signature", wire.tampered(block))
         removes = wire.binding.on_mismatch == "remove" or request.on_mismatch == "drop_block"
         if verdict.mismatches and not removes:
             words = wire.mismatch(verdict.mismatches[0].block, request.controls)
@@ -260,8 +264,17 @@ class ModelServer:
             uncached=bill.uncached,
             output=tokens + size_of(answer.text) + arguments,
             thinking_tokens=tokens,
+            is_compaction=request.compacts,
             transformations=_transformations(wire, request, verdict),
         )
+
+    def _remember_summary(
+        self, wire: ModelWire, request: ReadRequest, hashes: Sequence[str], reply: ModelReply
+    ) -> None:
+        """Remember what a compaction block stands for: reasoning behind it stays valid."""
+        block = wire.replay(wire.write(reply))[0]
+        role = request.blocks[-1].role if wire.binding.summary_changes_role else None
+        self._compacted[block.text] = Compacted(hashes[-1], role)
 
     def _follow(
         self,
@@ -272,18 +285,20 @@ class ModelServer:
         reply: ModelReply,
     ) -> dict[str, Any]:
         """Compare a request with the one before it, and keep it for the next comparison."""
-        former, self._sent = (
-            self._sent,
-            _Sent(tuple(hashes), self._kept(wire, hashes, verdict, reply)),
-        )
+        # For the cache, a summary in place of what it summarized is a change.
+        plain = _reasoning.running_hashes(request.blocks, {})
+        former = self._sent
+        self._sent = _Sent(tuple(plain), self._kept(wire, hashes, verdict, reply))
         if former is None:
             return {}
         present = {each.proof for each in verdict.valid}
-        present_now = set(hashes)
+        ends = zip(request.blocks, hashes[1:], strict=True)
+        # Not that of a summary, which stands for what need not come back.
+        present_now = {end for block, end in ends if block.kind != "compaction"}
         gone = [each for each in former.usable if each.proof not in present]
         lost = [each for each in gone if each.after in present_now]
         return {
-            "change": _first_change(former.hashes, hashes, request),
+            "change": _first_change(former.hashes, plain, request),
             "lost": len(lost),
             "stale": len(gone) - len(lost) if wire.binding.binds(request.model) else 0,
         }

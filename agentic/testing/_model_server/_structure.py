@@ -48,7 +48,7 @@ def check_structure(request: ReadRequest, rules: StructureRules) -> None:
     """
     content = [block for block in request.blocks if block.role not in ("tools", "system")]
     _check_system(request.blocks, rules)
-    _check_roles(content, rules)
+    _check_roles(content, rules, compacts=request.compacts)
     _check_ids(content, rules)
     runs = _runs(content)
     if rules.adjacent:
@@ -98,12 +98,15 @@ def _check_system(blocks: Sequence[Block], rules: StructureRules) -> None:
             raise _refusal("roles", rules.late_system, block)
 
 
-def _check_roles(content: Sequence[Block], rules: StructureRules) -> None:
+def _check_roles(
+    content: Sequence[Block], rules: StructureRules, *, compacts: bool = False
+) -> None:
     if not content:
         return
-    if rules.first_role and content[0].role != "user":
+    first = content[0]
+    if rules.first_role and first.role != "user" and first.kind != "compaction":
         raise _refusal("roles", rules.first_role, content[0])
-    if rules.prefill and content[-1].role == "assistant":
+    if rules.prefill and content[-1].role == "assistant" and not compacts:
         raise _refusal("roles", rules.prefill, content[-1])
     for before, block in itertools.pairwise(content):
         if rules.alternation and before.role == block.role and before.message != block.message:

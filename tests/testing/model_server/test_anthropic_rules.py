@@ -490,3 +490,64 @@ def test_stream_reports_transformations_first() -> None:
     reply = _send(server, messages, HEADER, thinking=DROP, system="New.", stream=True)
 
     assert len(reply.events[0][1]["message"]["input_transformations"]) == 4
+
+
+COMPACT = {**HEADER, "anthropic-beta": "compact-2026-09-04"}
+SUMMARIZE = {"type": "summarize"}
+
+
+def _compacted(server: ModelServer, messages: list[Any]) -> list[Any]:
+    """Return the block that a summary on the server returns, in its message."""
+    reply = _send(server, messages, COMPACT, compaction=SUMMARIZE).body
+    assert reply["stop_reason"] == "compaction"
+    return [{"role": "assistant", "content": reply["content"]}]
+
+
+def test_thinking_behind_a_summary_stays_valid() -> None:
+    """If what is kept follows directly and unchanged; the summary is a change of what was sent."""
+    server = _server()
+    messages = _talk(server, 3)
+    summary = _compacted(server, messages[:4])
+
+    reply = _send(server, _asked([*summary, *messages[4:]]))
+
+    assert reply.status == 200
+    assert "input_transformations" not in reply.body
+    report = server.report
+    assert (report.changes, report.reasoning_lost, report.reasoning_stale) == (1, 0, 2)
+
+
+def test_summary_must_be_followed_by_what_followed() -> None:
+    """What was left out between them makes the thinking invalid."""
+    server = _server()
+    messages = _talk(server, 3)
+    summary = _compacted(server, messages[:4])
+
+    assert "messages.2.content.0: " in _error(_send(server, _asked([*summary, *messages[8:]])))
+    within = _compacted(server, messages[:7])  # inside a turn, behind the results of its call
+    assert _send(server, _asked([*within, *messages[7:]])).status == 200
+    assert "must come first" in _error(_send(server, _asked([*messages[:4], *summary])))
+
+
+def test_changed_summary_is_refused() -> None:
+    """It is sent back as it came; an empty one says nothing."""
+    server = _server()
+    messages = _talk(server)
+    summary = _compacted(server, messages)
+    assert _send(server, _asked(summary)).status == 200
+    summary[0]["content"][0]["content"] += "!"
+
+    assert "in `compaction` block" in _error(_send(server, _asked(summary)))
+    summary[0]["content"][0]["content"] = None
+    assert _send(server, _asked(summary)).status == 200
+
+
+def test_summary_needs_its_header() -> None:
+    """And no choice of a tool."""
+    server = _server()
+    messages = _talk(server)
+    forced = {"type": "any"}
+
+    assert "compaction: " in _error(_send(server, messages, compaction=SUMMARIZE))
+    reply = _send(server, messages, COMPACT, compaction=SUMMARIZE, tool_choice=forced)
+    assert "tool_choice" in _error(reply)

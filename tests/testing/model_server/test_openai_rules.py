@@ -233,6 +233,23 @@ def test_structure_is_enforced(items: list[Any], reason: str, words: str) -> Non
     assert server.report.refused == {reason: 1}
 
 
+def test_reasoning_behind_a_compaction_item_stays() -> None:
+    """What precedes the item may be left out, or stay."""
+    server = _server()
+    items = _talk(server, 3)
+    place = [at for at, item in enumerate(items) if item.get("role") == "user"][1]
+    body = {"model": "gpt-6.2-sol", "tools": TOOLS, "input": items[:place]}
+    compaction = server.post("/v1/responses/compact", copy.deepcopy(body)).body["output"]
+
+    kept = [*compaction, *items[place:]]
+
+    assert [item["type"] for item in compaction] == ["compaction"]
+    for sent in (kept, [*items[:place], *kept]):
+        assert _send(server, _asked(sent)).body["input_transformations"] == []
+    compaction[0]["encrypted_content"] = "x"
+    assert "not found" in _error(_send(server, _asked(kept)))
+
+
 def test_overflow_has_its_code() -> None:
     """Clients go by the code."""
     reply = _send(_server(window=100), [{"role": "user", "content": "x" * 4_000}])
