@@ -33,6 +33,8 @@ input or output already includes the tokens; `outside` means that they must be a
     ollama              inside; older ones  -               inside      after the prompt was cut
                         leave them out
 
+Some add up several requests; docs/how-to/read-usage.md says which, and where the last one is.
+
 No server is held to this table. If a part is larger than its whole, the adapter decides. A missing
 number is 0, and no number that a provider sends ever raises an error.
 

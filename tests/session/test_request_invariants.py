@@ -45,7 +45,7 @@ TALKS = conversations().map(lambda talk: [attrs.evolve(message, usage=None) for 
 
 def _count(sent: list[Message]) -> int:
     """Count a request; the system prompt that the session adds is no message of the history."""
-    return COUNTER.count(PROMPT) + count_tokens(sent[1:], COUNTER)
+    return COUNTER.count(PROMPT) + count_tokens(sent[1:], COUNTER, tokens_per_media=None)
 
 
 async def _talk(session: Session, messages: list[Message]) -> list[Prepared]:

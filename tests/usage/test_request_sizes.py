@@ -233,6 +233,33 @@ CASES: list[tuple[str, Callable[[Any], Decision], Any, Usage | None]] = [
         None,
     ),
     (
+        "xAI's agent, with its context",
+        openai_responses.decode_response,
+        {
+            **_responses("web_search_call"),
+            "usage": {
+                "input_tokens": 7_583,
+                "output_tokens": 3_192,
+                "num_server_side_tools_used": 3,
+                "context_details": {"input_tokens": 5_993, "output_tokens": 2_995},
+            },
+        },
+        Usage(5_993, 2_995),
+    ),
+    (
+        "xAI's agent, whose calls look like the caller's",
+        openai_responses.decode_response,
+        {
+            **_responses("custom_tool_call"),
+            "usage": {
+                "input_tokens": 7_583,
+                "output_tokens": 3_192,
+                "server_side_tool_usage_details": {"x_search_calls": 3, "mcp_calls": 0},
+            },
+        },
+        None,
+    ),
+    (
         "Groq's agent",
         openai_chat.decode_response,
         _chat({"prompt_tokens": 90_000, "completion_tokens": 9}, executed_tools=[{"index": 0}]),

@@ -81,6 +81,28 @@ def is_server_call(kind: str) -> bool:
 
 
 def used_server_tools(counts: Any) -> bool:
-    """Return whether a usage counts calls of tools that the server ran."""
-    calls = at(counts, "server_tool_use")
-    return any(map(count_at, calls.values())) if isinstance(calls, dict) else False
+    """Return whether a usage counts calls of tools that the server ran.
+
+    Anthropic and gateways to it count them by `server_tool_use`, xAI by two others
+    (https://docs.x.ai/developers/tools/tool-usage-details, 2026-11).
+
+    >>> used_server_tools({"server_tool_use": {"web_search_requests": 2}})
+    True
+    >>> used_server_tools({"num_server_side_tools_used": 0})
+    False
+    """
+    calls = (at(counts, "server_tool_use"), at(counts, "server_side_tool_usage_details"))
+    counted = [each for call in calls if isinstance(call, dict) for each in call.values()]
+    return any(map(count_at, [*counted, at(counts, "num_server_side_tools_used")]))
+
+
+def context_in(counts: Any) -> Usage | None:
+    """Return how large the context is, where xAI says it next to the sum over its own requests.
+
+    The field is not on the page; replies that others recorded in 2026 have it.
+
+    >>> context_in({"input_tokens": 75, "context_details": {"input_tokens": 59}})
+    Usage(input=59, output=0, total=0, cache_read=0, cache_write=0, reasoning=0)
+    """
+    context = at(counts, "context_details")
+    return read_counts(context) if count_at(context, "input_tokens") else None

@@ -17,7 +17,12 @@ from agentic.messages import Message, ProviderPayload
 from agentic.providers._bound_requests import input_transformations
 from agentic.providers._model import reported_error
 from agentic.providers.kit import at, items_at, plain, text_at
-from agentic.providers.kit._iterations import last_request_in, requests_in, used_server_tools
+from agentic.providers.kit._iterations import (
+    context_in,
+    last_request_in,
+    requests_in,
+    used_server_tools,
+)
 from agentic.providers.kit._json import count_at, has_object
 from agentic.providers.openai_chat._decoding import MESSAGES, NAME, decode_message
 from agentic.providers.openai_chat._encoding import with_objects_on_the_wire
@@ -154,11 +159,6 @@ _CACHE_WRITE = [
 # the prompt includes unless the tool was a search, and the prompt of the first of several requests.
 _TOOL_USE = ("prompt_tokens_details", "tool_use_tokens")
 _FIRST_PROMPT = ("prompt_tokens_details", "initial_prompt_tokens")
-_OF_SERVER_TOOLS = [
-    _TOOL_USE,
-    # xAI adds up the prompts: https://docs.x.ai/developers/tools/tool-usage-details (2026-11).
-    ("num_server_side_tools_used",),
-]
 
 _REASONING = [
     ("completion_tokens_details", "reasoning_tokens"),
@@ -227,15 +227,17 @@ def _is_sum(body: Any, found: dict[str, Any]) -> bool:
         return len(requests_in(found)) != 1
     # https://console.groq.com/docs/compound lists there what its agents ran (2026-11).
     ran = at(body, "choices", 0, "message", "executed_tools")
-    counted = any(count_at(found, *path) for path in _OF_SERVER_TOOLS)
+    counted = count_at(found, *_TOOL_USE) or used_server_tools(found)
     continued = 0 < count_at(found, *_FIRST_PROMPT) < count_at(found, "prompt_tokens")
-    return bool(ran) or counted or continued or used_server_tools(found)
+    return bool(ran or counted or continued)
 
 
 def _last_request(found: Any, used: Usage) -> Usage | None:
     """Return the part of the last request in a sum; None if it is not reported."""
     if at(found, "iterations"):
         return last_request_in(found)
+    if context := context_in(found):
+        return context
     first = count_at(found, *_FIRST_PROMPT) or used.input - count_at(found, *_TOOL_USE)
     if first == used.input:
         return None

@@ -7,7 +7,7 @@ from agentic.loop import Decision
 from agentic.messages import Message, ProviderPayload
 from agentic.providers._bound_requests import input_transformations
 from agentic.providers.kit import at, items_at, plain, text_at
-from agentic.providers.kit._iterations import is_server_call
+from agentic.providers.kit._iterations import context_in, is_server_call, used_server_tools
 from agentic.providers.kit._json import count_at
 from agentic.providers.openai_responses._decoding import NAME, reply
 from agentic.providers.openai_responses._items import OUTPUTS, refusal_text, type_of
@@ -70,10 +70,11 @@ def decode_response(response: Any, /) -> Decision:
     items = items_at(body, "output")
     said = reply(items)
     word, reason = _stop(body, said)
+    used = usage(body) if _usage_of(body) else None
     return Decision(
         said.content,
         said.tool_calls,
-        usage(body) if _usage_of(body) else None,
+        used,
         reason,
         ProviderPayload(NAME, items) if items else None,
         stop_word=word or "",
@@ -83,6 +84,7 @@ def decode_response(response: Any, /) -> Decision:
         response_model=text_at(body, "model"),
         response_id=text_at(body, "id"),
         input_transformations=input_transformations(body),
+        last_request=context_in(_usage_of(body)) if used and used.summed else None,
     )
 
 
@@ -108,7 +110,7 @@ def usage(response: Any, /) -> Usage:
         # After each tool that the provider runs, it sends the conversation to the model again, and
         # adds up what that took: https://github.com/turnstonelabs/turnstone/issues/1191 (2026-09),
         # https://docs.x.ai/developers/tools/tool-usage-details (2026-11).
-        summed=any(map(_is_hosted, items_at(body, "output"))),
+        summed=any(map(_is_hosted, items_at(body, "output"))) or used_server_tools(told),
     )
 
 
