@@ -187,6 +187,7 @@ def _message(reply: ModelReply, content: list[dict[str, Any]], stop: str) -> dic
         "cache_creation_input_tokens": reply.written,
         "cache_read_input_tokens": reply.read,
         "output_tokens": reply.output,
+        "output_tokens_details": {"thinking_tokens": reply.thinking_tokens},
     }
     body: dict[str, Any] = {
         "id": f"msg_{reply.id}",
