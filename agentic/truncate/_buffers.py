@@ -6,7 +6,8 @@ text so far, wherever the chunks were split.
 
 A window holds the whole stream until it exceeds a limit. From then on it holds enough of one end to
 exceed a limit by itself, so that the cut falls inside the window. A character has at least one
-byte, so ``max_bytes + 1`` characters are always enough.
+byte, so ``max_bytes + 1`` characters are always enough; at the start one more, because the two
+characters that end a line may follow.
 """
 
 import codecs
@@ -50,12 +51,21 @@ class Prefix(_Window):
 
         `over` says whether it exceeds one by now.
         """
-        if self.full:
+        if self.full or not text:
             return
-        self._held.write(text if self._max_bytes is None else text[: self._room()])
-        if over:
+        piece = text if self._max_bytes is None else text[: self._room()]
+        self._held.write(piece)
+        if over and not (piece.endswith("\r") and self._ends_at_cut()):
             self.full = True
             self._shrink()
+
+    def _ends_at_cut(self) -> bool:
+        """Return whether the bytes decide, and leave out only the last character.
+
+        If that is a carriage return, the next character tells whether a line ends there.
+        """
+        held, most = self.text(), self._max_bytes
+        return most is not None and utf8_size(held[:-1]) <= most < utf8_size(held)
 
     def wanted(self, chunk: bytes) -> bytes:
         """Return the part of an ASCII chunk that may be needed, so that no more is decoded."""
@@ -65,14 +75,14 @@ class Prefix(_Window):
 
     def _room(self) -> int:
         # `tell` of a StringIO is a number of characters, and costs nothing.
-        return (self._max_bytes or 0) + 1 - self._held.tell()
+        return (self._max_bytes or 0) + 2 - self._held.tell()
 
     def _shrink(self) -> None:
         held = self.text()
         cut = cut_head(Measured(held), self._max_lines, self._max_bytes)
         if cut.truncated_by == "lines":
-            # With the newline at the cut and one character more, it still exceeds the limit.
-            self._held = _holding(held[: len(cut.content) + 2])
+            # With the line end at the cut and one character more, it still exceeds the limit.
+            self._held = _holding(held[: len(cut.content) + 3])
 
 
 class Suffix(_Window):

@@ -1,7 +1,8 @@
 """Where a text is cut, and what is kept: the only place that decides this.
 
 A cut falls between lines. Only a line that exceeds the byte limit by itself is cut, between two of
-its characters. The text may be a window of a longer one, if it contains the end that is to be kept
+its characters. A line ends at a line feed; a carriage return before that is left out with it where
+a cut follows. The text may be a window of a longer one, if it contains the end that is to be kept
 and exceeds one of the limits: then what is outside the window cannot move the cut.
 """
 
@@ -246,7 +247,7 @@ def _end_by_lines(text: Measured, max_lines: int | None) -> int:
     # A window may have fewer line feeds than the whole text has.
     if max_lines is None or text.total_lines <= max_lines or text.line_feeds < max_lines:
         return len(text.text)
-    return text.line_end(max_lines)
+    return _before_return(text, text.line_end(max_lines))
 
 
 def _start_by_lines(text: Measured, max_lines: int | None) -> int:
@@ -258,10 +259,16 @@ def _start_by_lines(text: Measured, max_lines: int | None) -> int:
 
 def _end_by_bytes(text: Measured, max_bytes: int) -> int:
     end = text.byte_end(max_bytes)
-    if text.text[end] == "\n":
-        return end
+    if not _splits_at_end(text, end):
+        return _before_return(text, end)
     newline = text.text.rfind("\n", 0, end)
-    return end if newline < 0 else newline
+    return end if newline < 0 else _before_return(text, newline)
+
+
+def _before_return(text: Measured, newline: int) -> int:
+    """Return where a line ends: at its line feed, or at the carriage return before that."""
+    returns = newline > 0 and text.text[newline - 1 : newline + 1] == "\r\n"
+    return newline - 1 if returns else newline
 
 
 def _start_by_bytes(text: Measured, max_bytes: int) -> int:
@@ -274,7 +281,7 @@ def _start_by_bytes(text: Measured, max_bytes: int) -> int:
 
 
 def _splits_at_end(text: Measured, end: int) -> bool:
-    return text.text[end] != "\n"
+    return text.text[end] != "\n" and text.text[end : end + 2] != "\r\n"
 
 
 def _splits_at_start(text: Measured, start: int) -> bool:

@@ -41,8 +41,9 @@ def head(
 ) -> Result:
     r"""Keep the start of a text: whole lines within the limits.
 
-    The content is a prefix of the text, without the newline at the cut. If the first line alone
-    exceeds ``max_bytes``, its start is kept, which is nothing if not even one character fits.
+    The content is a prefix of the text, without the newline at the cut, and without a carriage
+    return before that. If the first line alone exceeds ``max_bytes``, its start is kept, which is
+    nothing if not even one character fits.
 
     >>> head("one\ntwo\nthree", max_lines=2).content
     'one\ntwo'

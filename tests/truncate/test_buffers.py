@@ -24,11 +24,11 @@ CASES: list[tuple[type[Buffer], Cut]] = [
 ]
 LIMIT = st.none() | st.integers(1, 90)
 STR_CHUNKS = st.lists(
-    st.text(st.sampled_from("\n\nab\r\x85\u2028é漢😀\ud83d\ude00"), max_size=12), max_size=12
+    st.text(st.sampled_from("\n\nab\r\r\x85\u2028é漢😀\ud83d\ude00"), max_size=12), max_size=12
 )
 BYTE_CHUNKS = st.lists(
     st.lists(
-        st.sampled_from([*b"\n\nab\xc3\xa9\xed\xa0\x80\xf0\x9f\x98\xff\xe6\xbc"]), max_size=12
+        st.sampled_from([*b"\n\nab\r\r\xc3\xa9\xed\xa0\x80\xf0\x9f\x98\xff\xe6\xbc"]), max_size=12
     ).map(bytes),
     max_size=12,
 )
@@ -44,6 +44,8 @@ def fed(buffer: Buffer, chunks: Iterable[str | bytes]) -> Buffer:
 @pytest.mark.parametrize(("kind", "cut"), CASES)
 @given(chunks=STR_CHUNKS, max_lines=LIMIT, max_bytes=LIMIT)
 @example(chunks=["\ud83d", "\ude00"], max_lines=None, max_bytes=3)
+@example(chunks=["one\r", "", "\ntwo"], max_lines=None, max_bytes=3)
+@example(chunks=["one\r", "\r", "\ntwo"], max_lines=None, max_bytes=3)
 def test_text_chunks_give_the_whole_result(
     kind: type[Buffer],
     cut: Cut,
@@ -61,6 +63,7 @@ def test_text_chunks_give_the_whole_result(
 @given(chunks=BYTE_CHUNKS, max_lines=LIMIT, max_bytes=LIMIT)
 @example(chunks=[b"\xf0\x9f", b"\x98", b"\x80"], max_lines=1, max_bytes=4)
 @example(chunks=[b"\xf0\x9f", b"\n"], max_lines=1, max_bytes=3)
+@example(chunks=[b"one\r", b"\ntwo"], max_lines=None, max_bytes=3)
 def test_byte_chunks_give_the_whole_result(
     kind: type[Buffer],
     cut: Cut,
