@@ -148,12 +148,15 @@ message_end = _signal("message_end", MessageEnd)
 
 @attrs.frozen(kw_only=True)
 class ModelRequestStart(Event):
-    """The decider is about to be asked, for the first time in a turn or again after an overflow."""
+    """The decider is about to be asked, for the first time in a turn or again.
+
+    Again after an overflow, and after a reply that had nothing but reasoning.
+    """
 
     request: Input
     """What it is asked: the system prompt, the messages, the tools and the turn."""
     attempt: int
-    """1 for the first request of a turn; 2 for the smaller one that follows an overflow."""
+    """1 for the first request of a turn; 2 or 3 for one that follows."""
     streamed: bool
     """Whether the reply is streamed."""
     provider: str

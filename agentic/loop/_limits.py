@@ -169,14 +169,19 @@ class LimitWatch:
         self._calls += len(asked)
         self._repeated = self._repeated + 1 if asked and asked == self._latest else 1
         self._latest = asked
+        self.pay(decision)
         if self.limits.dollars is None:
             return
-        self._dollars += self._price(decision, self.model, self.provider)
         # One by one: what a token costs may depend on the size of its call.
         for call in summaries[self._priced :]:
             made = Decision(usage=call.usage, provider=call.provider, request_model=call.model)
             self._dollars += self._price(made, call.model, call.provider)
         self._priced = len(summaries)
+
+    def pay(self, decision: Decision) -> None:
+        """Count what a decision cost, also that of one that is not followed."""
+        if self.limits.dollars is not None:
+            self._dollars += self._price(decision, self.model, self.provider)
 
     def _price(self, decision: Decision, model: str, provider: str) -> float:
         if self.limits.price is not None:

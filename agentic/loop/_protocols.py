@@ -122,5 +122,11 @@ class Result:
         """
         if self.exhausted:
             return f"the limit of {limit_text(self.limit)} was reached before the model was done"
-        silent = "" if self.reply.strip() else "the model said nothing"
-        return _INCOMPLETE.get(self.stop_reason, silent)
+        if self.reply.strip():
+            return _INCOMPLETE.get(self.stop_reason, "")
+        # A run asks once more after a reply of reasoning alone.
+        reasoned = (
+            self.stop_reason is StopReason.OTHER and self.history and self.history[-1].reasoning
+        )
+        again = " but reasoned, also when it was asked again" if reasoned else ""
+        return _INCOMPLETE.get(self.stop_reason, f"the model said nothing{again}")

@@ -269,10 +269,28 @@ class Run:
             self.tools = all_are(ToolDefinition, listed, "the executor's tools", remedy)
 
     async def _decide(self) -> Decision:
-        """Ask the model; if the request was too large, ask once more with a smaller one."""
+        """Ask the model; if it has only reasoned, ask it once more."""
         await self.event_sender.send(events.MessageStart, role="assistant")
+        decision, attempt = await self._ask_within_window()
+        if not _is_reasoning_alone(decision):
+            return decision
+        # The reply is nothing to go on from, but it was paid for.
+        self.usage += normalize(decision.usage)
+        self.watch.pay(decision)
+        decision = await self._ask(attempt + 1)
+        if not _is_reasoning_alone(decision):
+            return decision
+        _log.warning("the model reasoned and said nothing, also when it was asked again")
+        # Without its payload: Anthropic refuses a reply that ends with reasoning.
+        return attrs.evolve(decision, stop_reason=StopReason.OTHER, native=None)
+
+    async def _ask_within_window(self) -> tuple[Decision, int]:
+        """Ask the model; if the request was too large, once more with a smaller one.
+
+        Return the number of the attempt as well.
+        """
         try:
-            return await self._ask(attempt=1)
+            return await self._ask(attempt=1), 1
         except ContextOverflow:
             smaller = await self.context.shrink(self.sent)
             if smaller is None:
@@ -280,7 +298,7 @@ class Run:
         # Once only: if a strictly smaller request is refused as well, the window is not what was
         # assumed, and whoever set it has to act.
         self.sent = smaller.messages.copy()
-        return await self._ask(attempt=2)
+        return await self._ask(attempt=2), 2
 
     async def _ask(self, attempt: int) -> Decision:
         return await self.setup.model.ask(self._input(), attempt, self.event_sender)
@@ -396,6 +414,14 @@ class Run:
     def _limit(self) -> RunLimit | None:
         """The limit that ended the run: a reply may also end it as a limit is reached."""
         return self.limit if self.exhausted else None
+
+
+def _is_reasoning_alone(decision: Decision) -> bool:
+    """Return whether a model ended its reply after reasoning, before it said or did anything."""
+    is_over = decision.stop_reason in {StopReason.STOP, StopReason.OTHER}
+    said = decision.reply.strip() or decision.tool_calls or decision.media
+    reasoned = decision.reasoning.strip() or normalize(decision.usage).reasoning
+    return is_over and not said and bool(reasoned)
 
 
 def _digest(message: Message) -> str:

@@ -2,15 +2,16 @@
 
 import asyncio
 
+import attrs
 import pytest
 
 from agentic import events
 from agentic.errors import ConfigError
 from agentic.history import MemoryStore
-from agentic.loop import Decision, Request, Result, Runner
-from agentic.messages import Message, ToolCall
+from agentic.loop import Decision, Request, Result, RunLimit, RunLimits, Runner
+from agentic.messages import Media, Message, ProviderPayload, ToolCall
 from agentic.testing import EventRecorder, ScriptedDecider, ScriptedExecutor
-from agentic.usage import StopReason
+from agentic.usage import StopReason, Usage
 
 
 def _run(*steps: Decision, max_turns: int = 9) -> tuple[Result, events.AgentEnd]:
@@ -24,7 +25,6 @@ def _run(*steps: Decision, max_turns: int = 9) -> tuple[Result, events.AgentEnd]
 @pytest.mark.parametrize(
     ("decision", "told"),
     [
-        (Decision("", reasoning="Hm."), "the model said nothing"),
         (Decision(" \n"), "the model said nothing"),
         (
             Decision("It is", stop_reason=StopReason.MAX_TOKENS),
@@ -47,6 +47,65 @@ def test_result_tells_why_reply_is_incomplete(decision: Decision, told: str) -> 
     result, end = _run(decision)
 
     assert (result.incomplete, end.incomplete) == (told, told)
+
+
+_THOUGHT = Decision(
+    "",
+    reasoning="Hm.",
+    usage=Usage(10, 5),
+    native=ProviderPayload("acme", {"content": [{"type": "thinking"}]}),
+)
+
+
+def test_reply_of_reasoning_alone_is_asked_for_again() -> None:
+    """Once, with the same request; it is paid for and leaves no message."""
+    with EventRecorder("model_request_start") as recorder:
+        result, _ = _run(_THOUGHT, Decision("It is.", usage=Usage(10, 2)))
+
+    assert (result.reply, result.stop_reason, result.incomplete) == ("It is.", StopReason.STOP, "")
+    assert result.usage == Usage(20, 7, 27)
+    assert [message.role for message in result.history] == ["user", "assistant"]
+    first, second = recorder.of(events.ModelRequestStart)
+    assert (first.attempt, second.attempt) == (1, 2)
+    assert first.request == second.request
+
+
+def test_reply_of_reasoning_alone_ends_the_second_time(caplog: pytest.LogCaptureFixture) -> None:
+    """Not as a normal stop, and not with items that the provider refuses at the end of a reply."""
+    hidden = attrs.evolve(_THOUGHT, reasoning="", usage=Usage(10, 5, reasoning=5))
+
+    result, end = _run(hidden, _THOUGHT)
+
+    assert (result.reply, result.stop_reason) == ("", StopReason.OTHER)
+    note = "the model said nothing but reasoned, also when it was asked again"
+    assert (result.incomplete, end.incomplete) == (note, note)
+    assert (result.history[-1].reasoning, result.history[-1].native) == ("Hm.", None)
+    assert "the model reasoned and said nothing" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "decision",
+    [
+        attrs.evolve(_THOUGHT, stop_reason=StopReason.MAX_TOKENS),
+        attrs.evolve(_THOUGHT, stop_reason=StopReason.CONTENT_FILTER),
+        attrs.evolve(_THOUGHT, media=[Media("image/png", b"\x89")]),
+        attrs.evolve(_THOUGHT, reasoning=""),
+    ],
+)
+def test_other_silent_replies_are_not_asked_for_again(decision: Decision) -> None:
+    """A limit, a refusal, an image, and nothing at all are what they are."""
+    result, _ = _run(decision)
+
+    assert result.stop_reason is decision.stop_reason
+
+
+def test_reply_of_reasoning_alone_counts_for_the_limit_of_dollars() -> None:
+    """Each request has its price."""
+    limits = RunLimits(dollars=0.3, price=lambda _: 0.2)
+    call = Decision("", [ToolCall("c1", "look")])
+    runner = Runner(ScriptedDecider(_THOUGHT, call), ScriptedExecutor({"look": "x"}), limits=limits)
+
+    assert runner.run_sync("Is it green?").limit is RunLimit.DOLLARS
 
 
 def test_turn_limit_is_told_as_incomplete() -> None:

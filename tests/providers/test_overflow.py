@@ -166,6 +166,56 @@ def test_the_conversation_is_not_an_error(body: object) -> None:
     assert read_overflow(body) is None
 
 
+def _empty(sdk: Any, status: int, text: str = "") -> Exception:
+    """Make an SDK's exception of an answer without a body, or with a text."""
+    request = httpx2.Request("POST", "http://127.0.0.1")
+    response = httpx2.Response(status, text=text, request=request)
+    client = {"openai": openai.OpenAI, "anthropic": anthropic.Anthropic}[sdk.__name__]
+    made: Exception = client(api_key="none")._make_status_error_from_response(response)
+    return made
+
+
+def _empty_aws(status: int, phrase: str) -> ClientError:
+    """Make botocore's, which puts the status in the place of an empty body."""
+    said = {
+        "Error": {"Code": str(status), "Message": phrase},
+        "ResponseMetadata": {"HTTPStatusCode": status},
+    }
+    return ClientError(said, "Converse")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        _empty(openai, 413),
+        _empty(anthropic, 413),
+        _empty_aws(413, "Request Entity Too Large"),
+        {"error": {"code": 413}},
+        {"status": 413, "message": "Content Too Large"},
+    ],
+)
+def test_too_large_without_a_text_is_an_overflow(error: Any) -> None:
+    """Whatever was too large, a smaller request helps."""
+    assert read_overflow(error) == Overflow()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        _empty(openai, 400),
+        _empty(anthropic, 400),
+        _empty_aws(400, "Bad Request"),
+        {"error": {"code": 400}},
+        _empty(anthropic, 413, "Request exceeds the maximum size of 32 MB"),
+        RequestFailed("acme", 413, "Request exceeds the maximum size of 32 MB"),
+        _empty(openai, 429),
+    ],
+)
+def test_other_answers_without_a_text_are_none(error: Any) -> None:
+    """An empty 400 may be anything; a limit on bytes that says so is one on bytes."""
+    assert read_overflow(error) is None
+
+
 def test_exceptions_of_the_sdks_are_read() -> None:
     """Each keeps its body and its status in a place of its own."""
     body = {"error": {"message": TOO_LONG, "type": "invalid_request_error"}}

@@ -4,6 +4,7 @@ The status, the code and sizes in separate fields take precedence over the text.
 status concerns permissions or rates is never an overflow: OpenAI answers 429 to a request that
 exceeds the allowance per minute, and a smaller request may have to wait just as long. Nor is a
 timeout (408, 504, nginx's 499, Cloudflare's 524), which says nothing about size.
+Status 413 without a text is taken for an overflow, and 400 without one is not: it may be anything.
 Other statuses are not conclusive: an overflow may have 400, 413, 422 or 500, or 200 in a stream
 (https://github.com/anomalyco/opencode/pull/39621, https://github.com/ggml-org/llama.cpp/issues/19774).
 
@@ -26,6 +27,7 @@ from agentic.providers.overflow._error_text import (
 from agentic.providers.overflow._wordings import OTHER_ERRORS, OVERFLOWS
 from agentic.usage import StopReason, Usage, normalize
 
+_TOO_LARGE = 413
 _NEVER = {401, 402, 403, 404, 407, 408, 429, 499, 504, 524}
 
 # OpenAI's context_length_exceeded, Copilot's model_max_prompt_tokens_exceeded, LiteLLM's
@@ -87,6 +89,10 @@ def is_context_overflow(error: Any) -> bool:
 
 
 def _says_overflow(said: ErrorInfo) -> bool:
+    # Some gateways say no more than that the content is too large. It may have been too many bytes,
+    # but then a smaller request helps as well.
+    if said.status == _TOO_LARGE and said.is_bare:
+        return True
     # A code is made for programs. It decides before any wording, which gateways rephrase.
     if any(_OVERFLOW_CODE.fullmatch(code) for code in said.codes):
         return True

@@ -39,6 +39,9 @@ _WORD = re.compile(r"[\w.\- ]{1,60}")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _QUOTES = str.maketrans("", "", "`'\"\\‘’“”")  # noqa: RUF001  the curly ones
 _THOUSANDS = re.compile(r"(?<=\d)[,_](?=\d{3}(?!\d))")
+# What HTTP calls status 413, which botocore puts in the place of an empty body:
+# https://www.rfc-editor.org/rfc/rfc9110#section-15.5.14, and RFC 7231 and 2616 before it.
+_STATUS_PHRASE = re.compile(r"(?:413 )?(?:content|payload|request entity) too large")
 _SNAKE = str.maketrans("-. ", "___")
 # A number of characters is not one of tokens.
 _NUMBER = r"\d{1,12}(?!\d| ?char)"
@@ -105,6 +108,8 @@ class ErrorInfo:
     """Texts for human readers, as returned by `spell`."""
     sizes: Overflow = attrs.field(factory=Overflow)
     """The sizes that are in separate fields (llama.cpp, ds4)."""
+    is_bare: bool = False
+    """Whether the body says nothing, or no more than the status does."""
 
 
 def read_error_text(error: Any) -> ErrorInfo:
@@ -118,7 +123,11 @@ def read_error_text(error: Any) -> ErrorInfo:
     codes = (_code(type(error).__name__), _code(_peek(error, "code")))
     said = _error_text(structured, status_of(error), codes)
     # The message is only a fallback: it repeats the body, including any part of the request.
-    return said if said.texts else _error_text(_text_of(error), said.status, (*codes, *said.codes))
+    if said.texts:
+        return said
+    read = _error_text(_text_of(error), said.status, (*codes, *said.codes))
+    # Whoever has a response and no text from its body makes up a text of the status.
+    return attrs.evolve(read, is_bare=read.is_bare or structured[2] is not None)
 
 
 def status_of(error: Any) -> int | None:
@@ -163,6 +172,7 @@ def _error_text(item: Any, status: int | None, codes: tuple[str, ...]) -> ErrorI
         codes=tuple(filter(None, words)),
         texts=tuple(texts[:_ITEMS]),
         sizes=as_overflow(fields.get("n_prompt_tokens"), fields.get("n_ctx")),
+        is_bare=all(map(_STATUS_PHRASE.fullmatch, texts)),
     )
 
 
