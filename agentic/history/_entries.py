@@ -30,9 +30,8 @@ from typing import Any, Literal, TypeAlias, get_args
 import attrs
 
 from agentic.errors import ConfigError, HistoryConflict, HistoryCorrupt, HistoryTooNew
-from agentic.history._replace import say_the_same
 from agentic.history._validate import check_message
-from agentic.messages import Message, from_plain, to_plain
+from agentic.messages import Message, from_plain, same, to_plain
 
 Kind: TypeAlias = Literal["message", "replace", "restore"]
 _KINDS: tuple[str, ...] = get_args(Kind)
@@ -62,7 +61,7 @@ class Entry:
         """Raise HistoryConflict for a second message with a key, unless this one was redacted."""
         # What it says is compared, and the stored message stays: whoever appends it again may have
         # read the clock again meanwhile, or counted the tokens.
-        if not self.redacted and not say_the_same(self.messages[0], message):
+        if not self.redacted and not same(self.messages[0], message, "meaning"):
             problem = (
                 f"already has another message with the key {self.key!r}: use a key for one message "
                 "only, and repeat an append with the same message"

@@ -15,7 +15,14 @@ import attrs
 from agentic._protocols import Rewriter
 from agentic._validate import is_whole
 from agentic.errors import ConfigError, HistoryChanged, HistoryConflict
-from agentic.messages import Message, close_open_rounds, reopen_rounds, split_rounds, to_plain
+from agentic.messages import (
+    Message,
+    close_open_rounds,
+    continues,
+    reopen_rounds,
+    split_rounds,
+    to_plain,
+)
 
 Placed: TypeAlias = Sequence[tuple[int, Message]]
 """The stored history, unrepaired: the position of each message's entry, and the message."""
@@ -76,7 +83,7 @@ def begins_with(history: Sequence[Message], known: Sequence[Message]) -> bool:
     >>> begins_with([Message("user", "Why?"), Message("user", "How?")], [Message("user", "Why?")])
     True
     """
-    return len(history) >= len(known) and all(map(say_the_same, known, history))
+    return continues(history, known, "meaning")
 
 
 def counts_replaced(store: Rewriter) -> bool:
@@ -94,21 +101,6 @@ async def _load_after(store: Rewriter, known: Sequence[Message]) -> list[Message
     if not begins_with(history, known):
         raise HistoryChanged
     return history[len(known) :]
-
-
-def say_the_same(one: Message, other: Message) -> bool:
-    """Return whether two messages have the same role, text, calls and results.
-
-    >>> say_the_same(Message("user", "hello", id="m1"), Message("user", "hello"))
-    True
-    """
-    return one is other or _get_said(one) == _get_said(other)
-
-
-def _get_said(message: Message) -> tuple[object, ...]:
-    calls = [(each.id, each.name, each.arguments) for each in message.tool_calls]
-    results = [(each.call_id, each.output, each.error) for each in message.tool_results]
-    return message.role, message.content, calls, results
 
 
 @attrs.frozen

@@ -3,12 +3,9 @@
 Start with `Message`, `ToolCall`, `ToolResult` and `split_rounds`.
 """
 
-from agentic.messages._landmarks import RecentConversations as RecentConversations
 from agentic.messages._landmarks import Task as Task
-from agentic.messages._landmarks import continues as continues
 from agentic.messages._landmarks import find_summary as find_summary
 from agentic.messages._landmarks import find_task as find_task
-from agentic.messages._landmarks import keep_known as keep_known
 from agentic.messages._landmarks import prefix_length as prefix_length
 from agentic.messages._landmarks import read_summary as read_summary
 from agentic.messages._message import ContextSummary, Message
@@ -22,9 +19,14 @@ from agentic.messages._provider_compaction import holds_compaction as holds_comp
 from agentic.messages._rounds import Round, close_open_rounds, leading_system_count, split_rounds
 from agentic.messages._rounds import count_settled as count_settled
 from agentic.messages._rounds import reopen_rounds as reopen_rounds
-from agentic.messages._sameness import meaning_of as meaning_of
-from agentic.messages._sameness import request_meaning_of as request_meaning_of
-from agentic.messages._sameness import same as same
+from agentic.messages._timeline import RecentConversations as RecentConversations
+from agentic.messages._timeline import Timeline
+from agentic.messages._timeline import common_length as common_length
+from agentic.messages._timeline import continues as continues
+from agentic.messages._timeline import keep_known as keep_known
+from agentic.messages._timeline import meaning_of as meaning_of
+from agentic.messages._timeline import request_meaning_of as request_meaning_of
+from agentic.messages._timeline import same as same
 
 __all__ = [
     "ContextSummary",
@@ -32,6 +34,7 @@ __all__ = [
     "Message",
     "ProviderPayload",
     "Round",
+    "Timeline",
     "ToolCall",
     "ToolError",
     "ToolResult",

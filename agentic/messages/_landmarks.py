@@ -1,26 +1,19 @@
-"""The landmarks of a history: its prefix and summary, its task, and where it was last seen to end.
+"""The landmarks of a history: its prefix and summary, and its task.
 
 The task consists of the latest request and of the request that the present work began with.
 Consecutive requests belong to one exchange until a reply answers them. A reply without calls counts
 as an answer unless it is empty, ends in a question, or ends in an action. The last case exists for
 agents that call tools in plain text and receive the outputs as user messages: if a conversation has
 no tool calls, nothing else distinguishes such a reply from an answer.
-
-Results about a conversation are kept from turn to turn, so one that has grown is recognized. Two
-lists are compared by identity first, which takes a few nanoseconds per message. Messages that are
-equal but different objects, as after a resume, are compared by their fields once.
 """
 
 import re
 from collections.abc import Sequence
-from typing import Generic, Protocol, TypeVar
 
 import attrs
 
 from agentic.messages._message import ContextSummary, Message
 from agentic.messages._rounds import leading_system_count
-
-_CONVERSATIONS = 4
 
 _HEADING = re.compile(r"\[Context Summary - (\d{1,9}) previous messages\]\n")
 _MOST_QUESTIONS = 3
@@ -141,72 +134,3 @@ def find_task(messages: Sequence[Message]) -> tuple[int, ...]:
     for position, message in enumerate(messages):
         task = task.after(message, position)
     return task.requests
-
-
-class _Seen(Protocol):
-    @property
-    def messages(self) -> list[Message]:
-        """The conversation as it was last seen."""
-        ...
-
-
-_S = TypeVar("_S", bound=_Seen)
-
-
-def continues(messages: list[Message], earlier: list[Message]) -> bool:
-    """Return whether a conversation begins with all messages of an earlier one.
-
-    >>> question, reply = Message("user", "Why?"), Message("assistant", "So.")
-    >>> continues([question, reply], [question])
-    True
-    """
-    seen = len(earlier)
-    if len(messages) < seen:
-        return False
-    # Compare the last message first: it differs if the conversation was compacted or restarted.
-    return not seen or (messages[seen - 1] == earlier[-1] and messages[:seen] == earlier)
-
-
-def keep_known(loaded: list[Message], known: list[Message]) -> list[Message]:
-    """Return loaded messages, with the objects of `known` in place of those at its start.
-
-    A store on disk creates new objects at each load. Counters and strategies recognize a
-    conversation by its objects; with new ones they would compare all fields and count again.
-
-    >>> asked, again = Message("user", "Why?"), Message("user", "Why?")
-    >>> keep_known([again, Message("assistant", "So.")], [asked])[0] is asked
-    True
-    """
-    same = 0
-    for old, new in zip(known, loaded, strict=False):
-        if old is not new and old != new:
-            break
-        same += 1
-    return [*known[:same], *loaded[same:]]
-
-
-@attrs.define(eq=False)
-class RecentConversations(Generic[_S]):
-    """Results about the latest few conversations, so that one object can serve them in turn."""
-
-    _known: list[_S] = attrs.field(factory=list, init=False)
-
-    def find(self, messages: list[Message]) -> _S | None:
-        """Return the entry of the conversation that `messages` continues."""
-        for known in self._known:
-            # Every conversation continues an empty one, which is therefore the start of none.
-            if known.messages and continues(messages, known.messages):
-                seen = len(known.messages)
-                if known.messages[-1] is not messages[seen - 1]:
-                    # Equal but different objects, as after a load. From now on, look for these by
-                    # identity.
-                    known.messages[:] = messages[:seen]
-                self._known.remove(known)
-                self._known.insert(0, known)
-                return known
-        return None
-
-    def add(self, known: _S) -> None:
-        """Add a conversation, and forget the one that was used least recently."""
-        self._known.insert(0, known)
-        del self._known[_CONVERSATIONS:]

@@ -9,7 +9,7 @@ conversation that grows steadily no other interval costs less.
 
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -17,7 +17,7 @@ import attrs
 from agentic.context.view._explain import Stage
 from agentic.context.view._window import Note
 from agentic.limits import CacheTerms
-from agentic.messages import Message, same
+from agentic.messages import Message, continues
 
 
 @attrs.define(eq=False)
@@ -45,7 +45,7 @@ class Epoch:
         `shortened` is the source with the outputs as they are when they are first sent.
         """
         length = len(self.source)
-        if len(source) < length or source[:length] != self.source:
+        if not continues(source, self.source):
             return None
         if self.view is self.source and shortened is source:
             return attrs.evolve(self, source=source, view=source)
@@ -110,18 +110,6 @@ class StoredEpoch:
             left_out=tuple(map(_count, plain["left_out"])),
             turn_as_text=None if turn is None else _count(turn),
         )
-
-
-def first_change(some: Sequence[Message], others: Sequence[Message]) -> int:
-    """Return how many messages at the start of two lists are the same to a model.
-
-    >>> why, how = Message("user", "Why?"), Message("user", "How?")
-    >>> first_change([why, why], [why, how])
-    1
-    """
-    length = min(len(some), len(others))
-    pairs = zip(some, others, strict=False)
-    return next((at for at, pair in enumerate(pairs) if not same(*pair, "meaning")), length)
 
 
 def _count(stored: Any) -> int:

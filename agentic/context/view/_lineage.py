@@ -18,7 +18,9 @@ from agentic._lazy import hashlib
 from agentic.errors import ConfigError
 from agentic.messages import (
     Message,
+    Timeline,
     ToolResult,
+    continues,
     from_plain,
     prefix_length,
     read_summary,
@@ -64,10 +66,8 @@ class Generation:
                 self.matches = digest_of(start) == self.digest
             else:
                 # The cheap comparison first. The other one is for messages that were converted
-                # anew.
-                self.matches = start == self.prefix or all(
-                    map(same_to_provider, start, self.prefix)
-                )
+                # anew, perhaps without their reasoning: checkpointers and proxies strip it.
+                self.matches = start == self.prefix or continues(start, self.prefix, "request")
             if self.matches:
                 # Look for these objects from now on, because comparing identities is fast.
                 self.prefix = start
@@ -197,8 +197,8 @@ class Lineage:
 
     _generations: list[Generation] = attrs.field(factory=list, init=False)
     """The latest one first."""
-    _seen: list[Message] = attrs.field(factory=list, init=False)
-    """A copy of the owner's list, to be compared by identity."""
+    _timeline: Timeline = attrs.field(factory=Timeline, init=False)
+    """The owner's list."""
     _recognized: dict[int, Message] = attrs.field(factory=dict, init=False)
     """The summaries that came back as plain system messages, by position in the list."""
     _latest_request: int | None = attrs.field(default=None, init=False)
@@ -256,18 +256,13 @@ class Lineage:
 
     def _see(self, given: list[Message]) -> int:
         """Read the new messages of a list, and return how many at its start are unchanged."""
-        unchanged = len(self._seen)
-        # Comparing two lists of the same objects takes some nanoseconds a message, since `==` tries
-        # identity first.
-        if given[:unchanged] != self._seen:
-            pairs = zip(given, self._seen, strict=False)
-            shorter = min(unchanged, len(given))
-            unchanged = next((at for at, (new, old) in enumerate(pairs) if new != old), shorter)
+        before = len(self._timeline.messages)
+        # Before they are taken in: a list that is refused leaves what was seen as it was.
+        _check_messages(given[self._timeline.count_unchanged(given) :])
+        unchanged = self._timeline.follow(given)
+        if unchanged < before:
             self._forget(unchanged)
-        fresh = given[unchanged:]
-        _check_messages(fresh)
-        self._seen += fresh
-        for position, message in enumerate(fresh, unchanged):
+        for position, message in enumerate(given[unchanged:], unchanged):
             if message.role == "user":
                 self._latest_request = position
             summary = self._as_summary(message)
@@ -276,12 +271,11 @@ class Lineage:
         return unchanged
 
     def _forget(self, length: int) -> None:
-        """Forget all but the first `length` messages of the list."""
-        del self._seen[length:]
+        """Forget what was recognized behind the first `length` messages of the list."""
         for position in [each for each in self._recognized if each >= length]:
             del self._recognized[position]
-        late = range(length - 1, -1, -1)
-        self._latest_request = next((at for at in late if self._seen[at].role == "user"), None)
+        seen, late = self._timeline.messages, range(length - 1, -1, -1)
+        self._latest_request = next((at for at in late if seen[at].role == "user"), None)
 
     def _as_summary(self, message: Message) -> Message:
         """Return a system message that holds one of our summaries with its `summary` set.
@@ -298,15 +292,6 @@ class Lineage:
         if known is not None and known.summary is not None:
             found = known.summary.summary
         return attrs.evolve(message, summary=found)
-
-
-def same_to_provider(one: Message, other: Message) -> bool:
-    """Return whether two messages are the same to a provider, whatever objects they came from.
-
-    >>> same_to_provider(Message("user", "Why?"), Message("user", "Why?", id="m1"))
-    True
-    """
-    return one is other or _sent(one) == _sent(other)
 
 
 @attrs.define(eq=False)

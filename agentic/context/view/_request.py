@@ -15,14 +15,13 @@ import attrs
 from agentic._tool_definition import ToolDefinition
 from agentic.context.budget import Policy
 from agentic.context.strategies import Chain, ContextStrategy
-from agentic.context.view._epoch import Epoch, StoredEpoch, first_change
+from agentic.context.view._epoch import Epoch, StoredEpoch
 from agentic.context.view._explain import Stage
 from agentic.context.view._lineage import (
     Branch,
     Lineage,
     RollingDigest,
     digest_of,
-    same_to_provider,
 )
 from agentic.context.view._reasoning import ReasoningFilter
 from agentic.context.view._window import Note, WindowFitter
@@ -31,10 +30,12 @@ from agentic.limits import CacheTerms, cache_terms
 from agentic.messages import (
     Message,
     close_open_rounds,
+    common_length,
     continues,
     count_settled,
     find_summary,
     prefix_length,
+    same,
     split_rounds,
 )
 from agentic.tokens import (
@@ -279,13 +280,13 @@ class _ReplyMeter:
             return
         seen = len(self._history)
         # If the history was rewritten since the request, what follows is no reply to it.
-        if not self._sent or len(history) <= seen or history[:seen] != self._history:
+        if not self._sent or len(history) <= seen or not continues(history, self._history):
             return
         reply = history[seen]
         if reply.role != "assistant":
             return
         # The reply that `report` was given is often converted before the owner appends it.
-        if self._reported is not None and same_to_provider(self._reported[0], reply):
+        if self._reported is not None and same(self._reported[0], reply, "request"):
             self._reported = reply, self._reported[1]
         elif self._reported is None and reply.request_usage is not None:
             self._reported = reply, normalize(reply.request_usage)
@@ -330,7 +331,7 @@ class _ReplyMeter:
         at = _latest_reply(history)
         # The provider counted all of it. If strategies left something out of the start, that count
         # says nothing about this view.
-        if at is None or view[: at + 1] != history[: at + 1]:
+        if at is None or not continues(view, history[: at + 1]):
             return
         usage = history[at].request_usage
         if usage is not None:
@@ -579,7 +580,7 @@ class RequestBuilder:
         if any(part.is_exceeded(draft.view, measured=measured) for part in self._parts):
             return self.begin(draft)
         shorter, _ = self._make_view(draft.repaired, draft.overhead_tokens)
-        kept = first_change(draft.view, shorter)
+        kept = common_length(draft.view, shorter, "meaning")
         whole, rest = self._size_of(draft.view), self._size_of(shorter)
         dead = max(0, whole - rest)
         draft = attrs.evolve(draft, dead_tokens=dead)
@@ -604,7 +605,7 @@ class RequestBuilder:
         changes = tuple(self._changes(last, draft))
         if {"system_changed", "tools_changed"} & set(changes):
             return Continuity(extends=False, changes=changes)
-        same_to = first_change(last.view, draft.view)
+        same_to = common_length(last.view, draft.view, "meaning")
         reused = self._size_of(draft.view, same_to)
         if same_to == len(last.view):
             return Continuity(reused_tokens=reused)

@@ -1,0 +1,231 @@
+"""Whether two messages are the same, and whether one list continues another: decided here alone.
+
+What "the same" means depends on who asks, so each caller names a level. A cache asks for the same
+object, or for equal fields. A provider reads the same request if all that a model can tell apart is
+the same. Lists are compared by identity first, which takes some nanoseconds a message: `==` of two
+lists tries it before it looks at any field.
+
+A `Timeline` is a conversation as it was last seen. It says how much of a list is still the same, so
+that whoever keeps something by position has to do only what is new.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+
+import attrs
+
+from agentic.messages._message import Message
+
+Level: TypeAlias = Literal["object", "request", "meaning", "wire"]
+"""How much two messages have to share.
+
+- `object`: they are the very same object.
+- `request`: role, text, calls, results with their notices, media. This is what reasoning is bound
+  to; reasoning itself may be left out of earlier replies.
+- `meaning`: all that a model can tell apart: the same, and the reasoning.
+- `wire`: all typed fields, and the provider's payload.
+"""
+_CONVERSATIONS = 4
+
+
+def same(one: Message, other: Message, level: Level) -> bool:
+    """Return whether two messages are the same at a level.
+
+    >>> same(Message("user", "Why?"), Message("user", "Why?", id="m1"), "meaning")
+    True
+    >>> same(Message("user", "Why?"), Message("user", "Why?", id="m1"), "wire")
+    False
+    """
+    if one is other or level == "object":
+        return one is other
+    key = _KEYS[level]
+    return bool(key(one) == key(other))
+
+
+def common_length(some: Sequence[Message], others: Sequence[Message], level: Level) -> int:
+    """Return how many messages at the start of two lists are the same.
+
+    >>> why, how = Message("user", "Why?"), Message("user", "How?")
+    >>> common_length([why, why], [why, how], "meaning")
+    1
+    """
+    length = min(len(some), len(others))
+    pairs = zip(some, others, strict=False)
+    return next((at for at, pair in enumerate(pairs) if not same(*pair, level)), length)
+
+
+def continues(
+    messages: Sequence[Message], earlier: Sequence[Message], level: Level = "wire"
+) -> bool:
+    """Return whether a conversation begins with all messages of an earlier one.
+
+    >>> question, reply = Message("user", "Why?"), Message("assistant", "So.")
+    >>> continues([question, reply], [question])
+    True
+    """
+    seen = len(earlier)
+    if len(messages) < seen:
+        return False
+    if not seen:
+        return True
+    if level != "wire":
+        return common_length(messages, earlier, level) == seen
+    # The last one first: it differs if the conversation was compacted or restarted.
+    return bool(messages[seen - 1] == earlier[-1] and messages[:seen] == earlier)
+
+
+def keep_known(loaded: list[Message], known: list[Message]) -> list[Message]:
+    """Return loaded messages, with the objects of `known` in place of those at its start.
+
+    A store on disk creates new objects at each load. Counters and strategies recognize a
+    conversation by its objects; with new ones they would compare all fields and count again.
+
+    >>> asked, again = Message("user", "Why?"), Message("user", "Why?")
+    >>> keep_known([again, Message("assistant", "So.")], [asked])[0] is asked
+    True
+    """
+    length = common_length(known, loaded, "wire")
+    return [*known[:length], *loaded[length:]]
+
+
+def meaning_of(message: Message) -> tuple[Any, ...]:
+    """Return all that a model can tell of a message, as a value that can be compared and hashed."""
+    origin = message.origin
+    left_out = origin is not None and origin.without_reasoning
+    return (*request_meaning_of(message), message.reasoning, left_out)
+
+
+def request_meaning_of(message: Message) -> tuple[Any, ...]:
+    """Return what a message contributes to the beginning that reasoning is bound to.
+
+    Reasoning itself is not part of it: that of earlier replies may be left out
+    (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks,
+    2026-11-27).
+
+    >>> reply = Message("assistant", "So.", reasoning="Let me see.")
+    >>> request_meaning_of(reply) == request_meaning_of(Message("assistant", "So."))
+    True
+    """
+    return (
+        message.role,
+        message.content,
+        tuple((call.id, call.name, call.arguments) for call in message.tool_calls),
+        tuple(
+            (result.call_id, result.text, result.error is None, _media(result.media))
+            for result in message.tool_results
+        ),
+        _media(message.media),
+    )
+
+
+def _media(media: Any) -> tuple[Any, ...]:
+    return tuple((part.media_type, part.url, part.data) for part in media)
+
+
+def _itself(message: Message) -> Message:
+    return message
+
+
+_KEYS: dict[str, Callable[[Message], Any]] = {
+    "request": request_meaning_of,
+    "meaning": meaning_of,
+    "wire": _itself,
+}
+
+
+class Fold(Protocol):
+    """What is kept of a timeline by position."""
+
+    def rewind(self, length: int, /) -> None:
+        """Forget all but the first `length` messages."""
+        ...
+
+    def extend(self, messages: list[Message], /) -> None:
+        """Take in the messages that follow."""
+        ...
+
+
+@attrs.define(eq=False)
+class Timeline:
+    """The messages of one conversation as they were last seen.
+
+    >>> timeline, why = Timeline(), Message("user", "Why?")
+    >>> timeline.follow([why]), timeline.follow([why, Message("assistant", "So.")])
+    (0, 1)
+    >>> timeline.follow([why, Message("assistant", "No.")])
+    1
+    """
+
+    messages: list[Message] = attrs.field(factory=list, init=False)
+    """A copy of the list, whose objects are those of its owner."""
+    _folds: list[Fold] = attrs.field(factory=list, init=False)
+
+    def add_fold(self, fold: Fold) -> None:
+        """Keep a fold up to date from now on."""
+        fold.extend(self.messages)
+        self._folds.append(fold)
+
+    def follow(self, messages: list[Message]) -> int:
+        """Take over a list; return how many messages at its start are unchanged.
+
+        A list that differs before its end rewinds the timeline to the first difference.
+        """
+        unchanged = self.count_unchanged(messages)
+        if unchanged < len(self.messages):
+            self.rewind(unchanged)
+        # Also those that are equal, but other objects: identity is what the next look compares.
+        self.messages[:] = messages
+        fresh = messages[unchanged:]
+        for fold in self._folds:
+            fold.extend(fresh)
+        return unchanged
+
+    def count_unchanged(self, messages: list[Message]) -> int:
+        """Return how many messages at the start of a list are as they were last seen."""
+        length = len(self.messages)
+        if messages[:length] == self.messages:
+            return length
+        return common_length(messages, self.messages, "wire")
+
+    def rewind(self, length: int) -> None:
+        """Forget all but the first `length` messages."""
+        del self.messages[length:]
+        for fold in self._folds:
+            fold.rewind(length)
+
+
+class _Seen(Protocol):
+    @property
+    def messages(self) -> list[Message]:
+        """The conversation as it was last seen."""
+        ...
+
+
+_S = TypeVar("_S", bound=_Seen)
+
+
+@attrs.define(eq=False)
+class RecentConversations(Generic[_S]):
+    """Results about the latest few conversations, so that one object can serve them in turn."""
+
+    _known: list[_S] = attrs.field(factory=list, init=False)
+
+    def find(self, messages: list[Message]) -> _S | None:
+        """Return the entry of the conversation that `messages` continues."""
+        for known in self._known:
+            # Every conversation continues an empty one, which is therefore the start of none.
+            if known.messages and continues(messages, known.messages):
+                seen = len(known.messages)
+                if known.messages[-1] is not messages[seen - 1]:
+                    # Equal but different objects, as after a load. From now on, look for these by
+                    # identity.
+                    known.messages[:] = messages[:seen]
+                self._known.remove(known)
+                self._known.insert(0, known)
+                return known
+        return None
+
+    def add(self, known: _S) -> None:
+        """Add a conversation, and forget the one that was used least recently."""
+        self._known.insert(0, known)
+        del self._known[_CONVERSATIONS:]
