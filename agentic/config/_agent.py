@@ -250,12 +250,28 @@ class AgentConfig(AgentSettings):
         """Connect to a model, or return the existing connection."""
         if model not in self._deciders:
             own = model == self.model
-            options: Mapping[str, Any] = self.model_options if own else {}
+            options = self._own_options() if own else {}
             # Pass only a window from the file: otherwise the provider's adapter looks it up.
             window = self.limits() if own and self.context_window is not None else None
             with self._blaming(*place):
                 self._deciders[model] = connect(model, options, window, self._origin.folder)
         return self._deciders[model]
+
+    def _own_options(self) -> Mapping[str, Any]:
+        """Return the options of the agent's model, with a reply that its reserve has room for."""
+        options = self.model_options
+        # A custom decider has to be made before it can report its limits.
+        if not is_served(self.model or ""):
+            return options
+        model_limits = self.limits()
+        if not model_limits.window_includes_reply:
+            return options
+        reserve = self.policy().reserve_tokens
+        reply = reply_tokens(self.model, options, model_limits)
+        # A limit that is written stands, and thinking needs more than it was given.
+        if reply <= reserve or "max_tokens" in options or "thinking" in options:
+            return options
+        return {**options, "max_tokens": reserve}
 
     @contextlib.contextmanager
     def _blaming(self, *place: str | int) -> Iterator[None]:

@@ -432,6 +432,29 @@ def test_provider_gets_the_written_window(project: Path, monkeypatch: pytest.Mon
     assert decider.options == {"temperature": 0}  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        # Before Claude 4.5, the reply that is asked for counts against the window.
+        ("claude-opus-4-1\ncontext: {response_reserve: 5000}", {"max_tokens": 5_000}),
+        ("claude-opus-4-1", {}),
+        ("claude-opus-4-5\ncontext: {response_reserve: 5000}", {}),
+        (
+            "claude-opus-4-1\ncontext: {response_reserve: 5000}\nmodel_options: {max_tokens: 900}",
+            {"max_tokens": 900},
+        ),
+    ],
+)
+def test_reply_fits_a_reserve_that_is_written(
+    project: Path, monkeypatch: pytest.MonkeyPatch, text: str, options: dict[str, int]
+) -> None:
+    """Else a context that the budget takes for fitting would be refused."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
+    agent = _agent(project, f"model: anthropic:{text}")
+
+    assert agent.decider().options == options  # type: ignore[attr-defined]
+
+
 def test_a_file_is_imported_once(project: Path) -> None:
     """Two references to one file share its state."""
     (project / "state.py").write_text(
