@@ -27,6 +27,8 @@ PRIVATE = {
     "agentic.bridges.dbos._log": FAULTS,
     "agentic.bridges.dbos._stores": FAULTS,
     "agentic.bridges.dbos._tables": FAULTS,
+    "agentic.bridges.dicts._items": "what a list is read as, before a View decides about it",
+    "agentic.bridges.dicts._wires": "the form of every item that an adapter writes",
     "agentic.bridges.mcp._results": "every kind of content, of which servers send few",
     "agentic.bridges.proxy._body": "JSON of any form, which takes no request each",
     "agentic.bridges.proxy._pool": COST,

@@ -36,7 +36,8 @@ _VERSION = 1
 class Conversation:
     """Keeps the requests of one conversation within the window; never changes the owner's list.
 
-    >>>     >>> conversation = Conversation(openai_chat, 1_000)
+    >>> from agentic.providers import openai_chat
+    >>> conversation = Conversation(openai_chat, 1_000)
     >>> remarks = (f"Remark {n}: " + "so it goes. " * 20 for n in range(40))
     >>> history = [{"role": "user", "content": remark} for remark in remarks]
     >>> sent = conversation.fit(history)

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 import attrs
 
+from agentic.bridges.dicts._wires import check_wire
 from agentic.errors import ConfigError
 from agentic.messages import ContextSummary, Message
 from agentic.providers.kit import Decoded, items_at, plain, text_at
@@ -118,7 +119,7 @@ class ItemReader:
             self._decode(start, former)
 
     def _check(self, position: int, item: Any) -> None:
-        """Raise for an item that the decoder would read as an empty message."""
+        """Raise for an item that the decoder would read as something else, or as nothing."""
         if isinstance(item, _NO_ITEMS) and not (self._takes_texts and isinstance(item, str)):
             raise ConfigError(
                 f"messages[{position}]",
@@ -126,6 +127,7 @@ class ItemReader:
                 "a dict, or an object of the provider's SDK",
                 'pass {"role": "user", ...} as the provider documents it',
             )
+        check_wire(position, item, self._wire.NAME)
 
     def find(self, message: Message) -> Unit | None:
         """Return the unit that a message belongs to; None if it was not read from an item."""
