@@ -32,6 +32,7 @@ __all__ = [
     "encodable",
     "ensure_user_message",
     "function_tools",
+    "insert_user_message",
     "is_untouched",
     "join_runs",
     "merge_consecutive",
@@ -234,15 +235,22 @@ def ensure_user_message(
     >>> wire[1]
     {'role': 'user', 'content': 'Go on.'}
     """
+    # What the caller sent without a user message before may be sent so again.
+    if not (wire and all(each.native and each.native.provider == provider for each in messages)):
+        insert_user_message(wire, text)
+
+
+def insert_user_message(wire: list[Any], text: str) -> None:
+    """Insert a user message after the leading system messages unless a user speaks first there.
+
+    Whether one is inserted follows from how the conversation begins, so that it stays there when
+    the user says something later.
+    """
     spoken = (place for place, each in enumerate(wire) if text_at(each, "role") not in _SYSTEM)
     place = next(spoken, len(wire))
     begins_with_reply = place < len(wire) and text_at(wire[place], "role") == "assistant"
-    if not begins_with_reply and any(text_at(each, "role") == "user" for each in wire):
-        return
-    # What the caller sent without a user message before may be sent so again.
-    if wire and all(each.native and each.native.provider == provider for each in messages):
-        return
-    wire.insert(place, {"role": "user", "content": text})
+    if begins_with_reply or not any(text_at(each, "role") == "user" for each in wire):
+        wire.insert(place, {"role": "user", "content": text})
 
 
 def encodable(message: Message) -> Message:

@@ -57,12 +57,17 @@ def fit_template(
     is_alternating = strict_roles is True or alternates(model)
     if strict_roles is False or not (is_alternating or _ONE_SYSTEM.search(model)):
         return request
-    messages = _with_one_system(items_at(request, "messages"))
+    messages = with_one_system(items_at(request, "messages"))
     return {**request, "messages": _alternating(messages) if is_alternating else messages}
 
 
-def _with_one_system(messages: list[Any]) -> list[Any]:
-    """Join the system messages at the start; write later ones as text of the user in tags."""
+def with_one_system(messages: list[Any]) -> list[Any]:
+    """Join the system messages at the start; write later ones as text of the user in tags.
+
+    >>> turns = [{"role": "user", "content": "Hi."}, {"role": "system", "content": "Now."}]
+    >>> with_one_system(turns)[1]["role"]
+    'user'
+    """
     written: list[Any] = []
     for message in messages:
         if text_at(message, "role") not in _SYSTEM:

@@ -16,6 +16,7 @@ from agentic.providers.openai_chat._decoding import BOUND_FIELDS, NAME
 from agentic.providers.openai_chat._encoding import TOOL_NAMES
 from agentic.providers.openai_chat._replies import decode_response, failure_in
 from agentic.providers.openai_chat._requests import GrowingRequests
+from agentic.providers.openai_chat._servers import server_of
 from agentic.providers.openai_chat._streaming import StreamedResponse
 from agentic.tokens import approx_token_counter
 from agentic.usage import StopReason
@@ -97,6 +98,7 @@ class Decider(ModelDecider):
             model=self.model,
             strict_roles=self.strict_roles,
             record_role=self.record_role,
+            server=server_of(self.model, str(getattr(self.client, "base_url", ""))),
         )
         tools = [*said.pop("tools", ()), *(self.options.get("tools") or ())]
         options = {key: value for key, value in self.options.items() if key not in _OURS}

@@ -33,11 +33,11 @@ from agentic.providers.openai_chat._encoding import (
     sendable_payload,
     with_objects_on_the_wire,
 )
+from agentic.providers.openai_chat._servers import GO_ON, ServerRules, fit_server, rules_for
 from agentic.tokens import TokenCache, approx_token_counter
 from agentic.tools import ToolDefinition
 
 _TEXTS = {"content", "reasoning_content", "reasoning", "reasoning_text", "refusal"}
-_GO_ON = "Go on."
 
 
 def encode_request(
@@ -46,21 +46,25 @@ def encode_request(
     system_prompt: str = "",
     tools: Sequence[ToolDefinition] = (),
     model: str = "",
+    server: str | None = None,
     strict_roles: bool | None = None,
     record_role: RecordRole = "user",
 ) -> dict[str, Any]:
     """Return the request fields for a conversation, in a form that the provider accepts.
 
     Open rounds are closed; orphaned results and empty messages are left out. Assistant messages
-    whose calls are answered together are merged. A summary is a message of the `record_role`. For a
-    model whose chat template is known to demand it, or if `strict_roles` is true, the request has
-    one system message at the most, at its start, and the other roles alternate.
+    whose calls are answered together are merged. A summary is a message of the `record_role`.
+    `server` is one of those whose rules `validate` knows; if it is None, the model's name decides.
+    Without either, only what all servers share is seen to. For a model whose chat template is known
+    to demand it, or if `strict_roles` is true, the request has one system message at the most, at
+    its start, and the other roles alternate.
 
     >>> encode_request([Message("user", "Hello.")], system_prompt="Be brief.")["messages"][0]
     {'role': 'system', 'content': 'Be brief.'}
     """
+    rules = _rules(server, model)
     placed = place_record(messages, record_role)
-    request = _request(_items(placed), placed, system_prompt, tools)
+    request = _request(_items(placed), placed, system_prompt, tools, rules)
     return fit_template(request, model, strict_roles=strict_roles)
 
 
@@ -95,14 +99,16 @@ class GrowingRequests:
         system_prompt: str = "",
         tools: Sequence[ToolDefinition] = (),
         model: str = "",
+        server: str | None = None,
         strict_roles: bool | None = None,
         record_role: RecordRole = "user",
     ) -> dict[str, Any]:
         """Return what `encode_request` returns."""
+        rules = _rules(server, model)
         placed = place_record(messages, record_role)
         with self._lock:
             items = self._items_of(placed)
-        request = _request(items, placed, system_prompt, tools)
+        request = _request(items, placed, system_prompt, tools, rules)
         return fit_template(request, model, strict_roles=strict_roles)
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
@@ -145,16 +151,23 @@ def _with_objects(wire: Any) -> Any:
     return with_objects_on_the_wire(wire) if calls else wire
 
 
+def _rules(server: str | None, model: str) -> ServerRules:
+    # Of a request for nobody in particular, nothing is changed.
+    return rules_for("lax" if server is None and not model else server, model)
+
+
 def _request(
     items: list[dict[str, Any]],
     messages: Sequence[Message],
     system_prompt: str,
     tools: Sequence[ToolDefinition],
+    rules: ServerRules,
 ) -> dict[str, Any]:
     """Return a request with these items, which are completed in place."""
-    ensure_user_message(items, messages, NAME, _GO_ON)
+    ensure_user_message(items, messages, NAME, GO_ON)
     if system_prompt:
         items.insert(0, {"role": "system", "content": replace_surrogates(system_prompt)})
+    items = fit_server(items, rules)
     return {"messages": items, **({"tools": encode_tools(tools)} if tools else {})}
 
 

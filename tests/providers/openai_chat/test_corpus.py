@@ -44,7 +44,7 @@ def test_mistrals_rules_hold_for_its_traffic(exchanges: Exchanges) -> None:
     """Its dialect is stricter in ids and in order, and no recorded request breaks it."""
     for one in _requests(exchanges):
         if one["provider"] == "mistral" and one["status"] == 200:
-            assert openai_chat.validate(one["request"], dialect="mistral") == [], one["source"]
+            assert openai_chat.validate(one["request"], server="mistral") == [], one["source"]
 
 
 def test_every_reply_is_read(

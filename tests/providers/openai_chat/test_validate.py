@@ -109,7 +109,7 @@ def test_openais_own_rules_bind_only_openai() -> None:
     messages = [{"role": "assistant", "content": "Hi.", "tool_calls": []}, ANSWER]
     request = {"model": "grok-4", "messages": messages, "tools": []}
 
-    lax, strict = openai_chat.validate(request), openai_chat.validate(request, dialect="openai")
+    lax, strict = openai_chat.validate(request), openai_chat.validate(request, server="openai")
 
     assert [violation.rule for violation in lax] == ["orphaned_result"]
     assert len(strict) == 3
@@ -130,7 +130,7 @@ def test_mistral_is_stricter(rule: str, messages: list[Any]) -> None:
     assert openai_chat.validate(request) == []
     by_name = openai_chat.validate({**request, "model": "mistral-small-latest"})
     assert [violation.rule for violation in by_name] == [rule]
-    assert openai_chat.validate(request, dialect="mistral") == by_name
+    assert openai_chat.validate(request, server="mistral") == by_name
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_junk_is_refused_without_an_error(junk: Any) -> None:
     assert openai_chat.validate(junk)
 
 
-def test_unknown_dialect_is_refused() -> None:
+def test_unknown_server_is_refused() -> None:
     """A misspelled one would leave its rules out."""
-    with pytest.raises(ConfigError, match=r"dialect must be 'openai', .*, got 'mistrel'"):
-        openai_chat.validate({}, dialect="mistrel")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=r"server must be one of openai, .*, got 'mistrel'"):
+        openai_chat.validate({}, server="mistrel")
