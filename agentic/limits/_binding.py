@@ -10,13 +10,21 @@ with `.` or `-` in its version, before a date or a revision. A member of a famil
 all documented ones is taken to behave as the newest of these, with `known` false.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import date
 from typing import Literal
 
 import attrs
 
-from agentic.limits._names import check_name, family_version
+from agentic.errors import ConfigError
+
+# OpenRouter's replies name some models like this: anthropic/claude-4.5-sonnet-20250929.
+_VERSION_FIRST = re.compile(r"claude-(\d(?:[-.]\d{1,2})?)-([a-z]+)")
+# A longer number is a date (claude-opus-5-20260924), and letters make another name (gpt-4o).
+_NAME = re.compile(
+    r"(?:^|[/:.])(claude-[a-z]+|gpt)-(?:latest|(\d)(?:[-.](\d{1,2})(?![0-9a-z]))?(?![0-9a-z]))"
+)
 
 
 @attrs.frozen(kw_only=True)
@@ -82,13 +90,16 @@ def binds_reasoning(model: str) -> Binding | None:
     Raises:
         ConfigError: the name is not a str.
     """
-    check_name(model)
-    family = family_version(model, FAMILIES)
-    if family is None:
+    if not isinstance(model, str):
+        raise ConfigError(
+            "model", model, "a str such as 'gpt-4o'", "pass the name that you send to the provider"
+        )
+    match = _NAME.search(_VERSION_FIRST.sub(r"claude-\2-\1", model.strip().lower()))
+    if match is None or match[1] not in FAMILIES:
         return None
-    beginning, version = family
-    versions = FAMILIES[beginning].versions
+    versions = FAMILIES[match[1]].versions
     newest = max(versions)
-    if version > newest:  # also of a name that ends in -latest
+    # A name that ends in -latest has no version, and is the newest.
+    if match[2] is None or (int(match[2]), int(match[3] or 0)) > newest:
         return attrs.evolve(versions[newest], known=False)
-    return versions.get(version)
+    return versions.get((int(match[2]), int(match[3] or 0)))

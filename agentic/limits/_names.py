@@ -16,7 +16,7 @@ PREFIX_END = re.compile(r"^|[/:.]")
 # Fireworks writes p: accounts/fireworks/models/glm-5p2.
 _VERSION_DOT = re.compile(r"(?<=\d)[.p](?=\d)")
 # OpenRouter's replies name some models like this: anthropic/claude-4.5-sonnet-20250929.
-_VERSION_FIRST = re.compile(r"claude-([4-9](?:-\d{1,2})?)-([a-z]+)")
+_VERSION_FIRST = re.compile(r"claude-([4-9]-\d)-([a-z]+)")
 # -0 is the same version (claude-opus-4-0), -1:0 is Bedrock's revision (gpt-oss-120b-1:0), and four
 # digits are a date (gpt-4-0613). In qwen3.9:free and qwen3.9:27b, the 9 is a version.
 _NAME_END = re.compile(r"\Z|[@:/_.]|-(?![1-9]\d?(?![0-9a-z]|:\d(?![0-9a-z])))")
@@ -26,9 +26,7 @@ _BEDROCK = re.compile(r"(?:^|/)(?:[a-z]+(?:-gov)?[.])?[a-z0-9]+[.][a-z]")
 # After the name of a family: -6, 4-max, -v5-pro, -5-1. One digit before the dot, because Azure
 # writes gpt-35 for 3.5.
 _VERSION = re.compile(r"-?v?(\d)(?:-(\d{1,2}))?(?![0-9a-z])")
-_LATEST = re.compile(r"-latest\b")
-LATEST = (10, 0)
-"""The version of a name that ends in `-latest`: higher than any other."""
+_LATEST = re.compile(r"(?:-[a-z]+)*-latest\b")
 
 
 def check_name(model: object) -> None:
@@ -76,35 +74,13 @@ def newest_relative(model: str, newest: Mapping[str, str]) -> str | None:
     >>> newest_relative("claude-opus-4-99", families) is None
     True
     """
-    family = family_version(model, newest)
-    if family is None:
-        return None
-    beginning, version = family
-    name = newest[beginning]
-    return name if version >= (_version(_spell(name), beginning) or LATEST) else None
-
-
-def family_version(model: str, beginnings: Iterable[str]) -> tuple[str, tuple[int, int]] | None:
-    """Return the longest beginning of a model's name that a version follows, and that version.
-
-    >>> family_version("openrouter/anthropic/claude-opus-5.5", ["claude-opus", "gpt"])
-    ('claude-opus', (5, 5))
-    >>> family_version("claude-opus-5-20260924", ["claude-opus"])
-    ('claude-opus', (5, 0))
-    >>> family_version("gpt-latest", ["gpt"]) == ("gpt", LATEST)
-    True
-    >>> family_version("gpt-41", ["gpt"]) is None
-    True
-    """
     tails = _tails(model)
-    versions = {
-        beginning: version
-        for beginning in beginnings
-        for tail in tails
-        if (version := _version(tail, beginning))
-    }
-    longest = max(versions, key=len, default=None)
-    return None if longest is None else (longest, versions[longest])
+    matches = [
+        beginning
+        for beginning, name in newest.items()
+        if any(_version(tail, beginning) >= _version(_spell(name), beginning) for tail in tails)
+    ]
+    return newest[max(matches, key=len)] if matches else None
 
 
 def prefixes(model: str) -> list[str]:
@@ -123,13 +99,14 @@ def prefixes(model: str) -> list[str]:
     return [*parts, "bedrock"] if _BEDROCK.search(text) else parts
 
 
-def _version(tail: str, beginning: str) -> tuple[int, int] | None:
+def _version(tail: str, beginning: str) -> tuple[int, int]:
+    """Return the version behind a beginning; (-1, 0) if there is none, (10, 0) for the latest."""
     if not tail.startswith(beginning):
-        return None
+        return (-1, 0)
     if _LATEST.match(tail, len(beginning)):
-        return LATEST
+        return (10, 0)
     match = _VERSION.match(tail, len(beginning))
-    return (int(match[1]), int(match[2] or 0)) if match else None
+    return (int(match[1]), int(match[2] or 0)) if match else (-1, 0)
 
 
 def _tails(model: str) -> list[str]:

@@ -210,6 +210,7 @@ class Decider(ModelDecider):
             system_prompt=request.system_prompt,
             tools=request.tools,
             record_role=self.record_role,
+            model=self.model,
         )
         # The options' tools and texts first: they are the same in every request, and the cache
         # begins with them.

@@ -58,6 +58,9 @@ TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,128}"), 128)
 # Values of a tool's callers that the API defines; any other value is defined by the host:
 # https://platform.claude.com/docs/en/agents-and-tools/tool-use/programmatic-tool-calling (2026-11).
 _CALLERS = ("direct", "code_execution_")
+WITHOUT_PREFILL = re.compile(r"claude-[a-z]+-(4[-.][6-9]|[5-9])(?![0-9])")
+"""Models from version 4.6 on: https://github.com/strands-agents/sdk-python/issues/1694, and
+https://platform.claude.com/docs/en/about-claude/models/migration-guide (2026-11)."""
 # Added where a truncated conversation lacks a user message, at its start or at its end.
 _GO_ON = Turn({"role": "user", "content": [text_block("Continue.")]})
 _IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
@@ -83,12 +86,14 @@ def encode_request(
     system_prompt: str = "",
     tools: Sequence[ToolDefinition] = (),
     record_role: RecordRole = "user",
+    model: str = "",
 ) -> dict[str, Any]:
     """Return the request fields for a conversation, in a form that the provider accepts.
 
     Open rounds are closed; orphaned results are left out. If the conversation begins or ends with a
-    rebuilt reply, a user message is added there. A summary is a user message of its own, or a part
-    of `system` if that is the `record_role`.
+    rebuilt reply, a user message is added there; `model` decides whether it may end with one that
+    came from the API. What was added behind a reply stays there when another reply follows. A
+    summary is a user message of its own, or a part of `system` if that is the `record_role`.
 
     >>> encode_request([Message("user", "Why?")], system_prompt="Be brief.")
     {'system': 'Be brief.', 'messages': [{'role': 'user', 'content': 'Why?'}]}
@@ -99,7 +104,7 @@ def encode_request(
     system = _system(system_prompt, closed[:leading])
     if system is not None:
         request["system"] = replace_surrogates(system)
-    turns = name_calls(join(_settle(_turns(closed, leading))), rename_reused=True)
+    turns = name_calls(join(_settle(_turns(closed, leading), model)), rename_reused=True)
     messages = [_with_inputs(_wire(turn), _as_object) for turn in turns]
     request["messages"] = replace_surrogates(messages)
     if tools:
@@ -319,21 +324,62 @@ def _source(media: Media) -> dict[str, Any] | None:
     return None
 
 
-def _settle(turns: Iterable[Turn]) -> list[Turn]:
+def _settle(turns: Iterable[Turn], model: str) -> list[Turn]:
     """Return turns that begin, alternate and end as the API requires.
 
     A turn that came from the wire and is still at its original position is left alone.
     """
-    settled = _without_empty_runs(_with_system_in_place(list(turns)))
+    may_continue = WITHOUT_PREFILL.search(model) is None
+    settled = _without_empty_runs(_with_system_in_place(list(turns)), may_continue=may_continue)
     first = next((turn for turn in settled if turn.role != "system"), None)
     # A conversation that began with the model came so from the wire, where it was accepted.
     came_first = first is not None and first.between is not None and first.between[0] is None
     if first is None or (first.role == "assistant" and not came_first):
         settled.insert(0, _GO_ON)
-    # A reply that is sent back unchanged is a paused turn, or a prefill by the caller.
-    if settled[-1].role == "assistant" and not settled[-1].native:
-        settled.append(_GO_ON)
-    return settled
+    return list(_with_requests_between(settled, may_continue=may_continue))
+
+
+def _with_requests_between(turns: Sequence[Turn], *, may_continue: bool) -> Iterator[Turn]:
+    """Put a request behind each reply that the model cannot continue.
+
+    A reply that follows another one was made by a request that ended so, and keeps it, since newer
+    models bind their thinking to all that precedes it. Parts of one turn from elsewhere are joined
+    instead, and so is what came from the wire behind a reply.
+    """
+    for turn, after in itertools.zip_longest(turns, turns[1:]):
+        yield turn
+        if turn.role != "assistant" or _may_end(turn, may_continue=may_continue):
+            continue
+        is_last = after is None
+        if is_last or (after.role == "assistant" and (turn.native or after.native)):
+            before = after.between[0] if after is not None and after.between else None
+            if before != "assistant":
+                yield _GO_ON
+
+
+def _may_end(turn: Turn, *, may_continue: bool) -> bool:
+    """Return whether a request may end with a reply: with calls, or to be continued."""
+    # What is sent back unchanged is a turn that the server paused, or a prefill by the caller.
+    if not turn.native:
+        return bool(_has_calls(turn))
+    if _has_calls(turn) or is_paused(turn.message):
+        return True
+    block = turn.blocks[-1] if turn.blocks else None
+    # The API refuses both (see `validate`).
+    ends_in_thought = text_at(block, "type") in {"thinking", "redacted_thinking"}
+    text = text_at(block, "text")
+    return may_continue and not ends_in_thought and text == text.rstrip()
+
+
+def _has_calls(turn: Turn) -> bool:
+    return any(text_at(block, "type") == "tool_use" for block in turn.blocks)
+
+
+def is_paused(message: Any) -> bool:
+    """Return whether a reply ends as one that the server paused, which is sent back to go on."""
+    kind = text_at(message, "content", -1, "type")
+    is_server_call = kind.endswith(("_tool_use", "_tool_result"))
+    return is_server_call or kind == "compaction"
 
 
 def _with_system_in_place(turns: list[Turn]) -> list[Turn]:
@@ -375,14 +421,15 @@ def follows_well(message: Any) -> bool:
     return isinstance(kind, str) and kind.endswith("_tool_result")
 
 
-def _without_empty_runs(turns: list[Turn]) -> list[Turn]:
-    """Leave out empty turns; only a reply at the very end may be empty."""
+def _without_empty_runs(turns: list[Turn], *, may_continue: bool) -> list[Turn]:
+    """Leave out empty turns; only a reply at the very end may be empty, if it may be continued."""
     kept: list[Turn] = []
     seen = 0
     for role, run in itertools.groupby(turns, key=lambda turn: turn.role):
         group = list(run)
         seen += len(group)
-        at_the_end = role == "assistant" and seen == len(turns) and not group[-1].blocks
+        is_reply = role == "assistant" and may_continue
+        at_the_end = is_reply and seen == len(turns) and not group[-1].blocks
         if role == "system" or at_the_end or any(map(_says_something, group)):
             kept += group
     return kept

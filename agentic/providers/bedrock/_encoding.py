@@ -8,6 +8,7 @@ made up would make every later request fail (https://github.com/vercel/ai/pull/1
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from operator import is_
 from typing import Any
 
@@ -22,7 +23,7 @@ from agentic.providers.bedrock._decoding import (
     read_call,
     without_reasoning,
 )
-from agentic.providers.bedrock._families import fit_family
+from agentic.providers.bedrock._families import fit_family, refuses_last_reply
 from agentic.providers.kit import (
     NameRule,
     RecordRole,
@@ -48,6 +49,7 @@ https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock
 # boto3 puts it in place of a block that it does not know, and refuses to send it.
 _UNKNOWN = "SDK_UNKNOWN_MEMBER"
 _NO_OUTPUT = "(no output)"
+_GO_ON = "Continue."
 _OPENING = "(The conversation continues.)"
 _GONE = "No longer available. Do not call it."
 
@@ -95,14 +97,17 @@ def encode_request(
     Open rounds are closed; orphaned results are left out. If the conversation does not start with a
     user message, one is added. A summary is a user message of its own, the first block of the
     user's message that follows it, or a part of `system` if that is the `record_role`. If the
-    `modelId` is passed as `model`, turns are written as the model's family requires. For boto3,
-    pass the result through `for_boto3`.
+    `modelId` is passed as `model`, turns are written as the model's family requires, and end with a
+    user message if the model cannot continue a reply. For boto3, pass the result through
+    `for_boto3`.
 
     >>> encode_request([Message("user", "Hi")], system_prompt="Be brief.")
     {'system': [{'text': 'Be brief.'}], 'messages': [{'role': 'user', 'content': [{'text': 'Hi'}]}]}
     """
     closed = place_record(close_open_rounds(list(messages)), record_role)
     leading, rest = _split_system(closed)
+    if refuses_last_reply(model):
+        rest = list(_with_requests_between(rest))
     system = [{"text": system_prompt}] if system_prompt.strip() else []
     for message in leading:
         system += _system_blocks(message)
@@ -117,6 +122,21 @@ def encode_request(
         "messages": replace_surrogates(sent),
         **({"toolConfig": config} if config else {}),
     }
+
+
+def _with_requests_between(messages: Sequence[Message]) -> Iterator[Message]:
+    """Put a request behind each reply that the model cannot continue.
+
+    A reply that follows another one was made by a request that ended so, and keeps it. Parts of one
+    turn from elsewhere are joined instead.
+    """
+    for message, after in zip_longest(messages, messages[1:]):
+        yield message
+        if message.role != "assistant" or message.tool_calls:
+            continue
+        answers = after is not None and after.role == "assistant"
+        if after is None or (answers and any(map(_payload, (message, after)))):
+            yield Message("user", _GO_ON)
 
 
 def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:

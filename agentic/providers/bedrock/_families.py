@@ -39,6 +39,8 @@ _BETWEEN = {
 
 # Claude since 3.5 Haiku. 3.5 Sonnet has a cache only for participants of a preview.
 _CLAUDE = re.compile(r"anthropic\.claude-(?!v\d|instant|3-(?:opus|sonnet|haiku)|3-5-sonnet)")
+# From 4.6 on: https://github.com/anomalyco/opencode/issues/29760 (2026-05) quotes the error.
+_WITHOUT_PREFILL = re.compile(r"claude-[a-z]+-(4[-.][6-9]|[5-9])(?![0-9])")
 _NOVA = re.compile(r"amazon\.nova-(?:micro|lite|pro|premier|2-lite)-")
 _MARK = {"cachePoint": {"type": "default"}}
 
@@ -50,6 +52,15 @@ def refuses_two_kinds(model: str) -> bool:
     (True, False)
     """
     return any(family in model for family in _TWO_KINDS_REFUSED)
+
+
+def refuses_last_reply(model: str) -> bool:
+    """Return whether a model rejects a reply as the last message, which it cannot continue.
+
+    >>> refuses_last_reply("us.anthropic.claude-opus-4-6-v1"), refuses_last_reply("")
+    (True, False)
+    """
+    return _WITHOUT_PREFILL.search(model) is not None
 
 
 def shows_images_in_results(model: str) -> bool:

@@ -69,8 +69,14 @@ _FIRST_WITH_MEDIA = 3
 _IN_RESULTS = {"image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"}
 _GENERATION = re.compile(r"gemini-(\d+)")
 
+SIGNING = re.compile(r"gemini-(?:[3-9]|\d\d)(?!.*image)")
+"""Gemini 3 and later, except image models, do not accept calls without a signature:
+https://ai.google.dev/gemini-api/docs/thought-signatures (2026-11)."""
+WITHOUT_PREFILL = re.compile(r"gemini-(?:3\.[6-9]|3\.5-flash-lite|[4-9]|\d\d)")
+"""Models that refuse a model turn as the last content:
+https://ai.google.dev/gemini-api/docs/generate-content/whats-new-gemini-3.6 (2026-11)."""
 _GO_ON = "Continue."
-"""The neutral user message put first if a truncated history does not begin with one."""
+"""The neutral user message where a truncated history lacks one."""
 
 
 def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
@@ -92,7 +98,10 @@ def _encode(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
     # Without a model's name, media are not put into results: Gemini 2.5 rejects
     # functionResponse.parts (https://github.com/google-gemini/gemini-cli/issues/19436).
     generation = _GENERATION.search(model)
-    writer = _ContentWriter(int(generation[1]) >= _FIRST_WITH_MEDIA if generation else False)
+    writer = _ContentWriter(
+        int(generation[1]) >= _FIRST_WITH_MEDIA if generation else False,
+        WITHOUT_PREFILL.search(model) is None,
+    )
     for are_results, group in groupby(map(_sent, messages), lambda sent: sent.is_results):
         if are_results:
             writer.add_results(list(group))
@@ -115,7 +124,7 @@ def encode_request(
     Open rounds are closed; orphaned results are left out. The contents do not start with a model
     turn unless the original contents did. A summary is a user content of its own, or a part of the
     system instruction if that is the `record_role`. `model` decides where media from tools are
-    sent.
+    sent, whether calls need a signature, and whether a model turn may come last.
 
     >>> encode_request([Message("user", "Hello.")], system_prompt="Be brief.")["contents"]
     [{'role': 'user', 'parts': [{'text': 'Hello.'}]}]
@@ -247,6 +256,8 @@ class _ContentWriter:
 
     nests_media: bool
     """Whether media from tools are sent as parts of their results."""
+    may_continue: bool
+    """Whether the model continues a model content, so that none has to be a request behind it."""
     contents: list[Any] = attrs.field(factory=list)
     _calls: "list[_SentCall]" = attrs.field(factory=list)
     """The calls in the latest run of model contents."""
@@ -279,6 +290,8 @@ class _ContentWriter:
         calls = list(_sent_calls(sent.message, content, len(earlier)))
         self._calls = [*earlier, *calls]
         self._used_ids |= {call.wire_id for call in calls}
+        if self._is_answer(sent):
+            self._append(_user_content([{"text": _GO_ON}]))
         if self._joins(sent):
             before = self.contents[-1]
             parts = [*parts_of(before), *parts_of(content)]
@@ -287,6 +300,15 @@ class _ContentWriter:
         # A content without parts is refused, unless it came from the wire.
         elif parts_of(content) or sent.payload is not None:
             self._append(content, rebuilt=sent.payload is None)
+
+    def _is_answer(self, sent: _Sent) -> bool:
+        """Return whether a model content answers a request that ended with the one before it."""
+        # Such a request ended with a neutral one of the user's, which stays where it was. Parts of
+        # one turn from elsewhere are joined instead.
+        if self.may_continue or not self._follows_model() or field(sent.payload, "after_model"):
+            return False
+        has_calls = any(map(_is_call, parts_of(self.contents[-1])))
+        return not has_calls and not (self._rebuilt and sent.payload is None)
 
     def _joins(self, sent: _Sent) -> bool:
         """Return whether a model content has to be merged with the content before it."""
@@ -492,8 +514,25 @@ def _instruction(system_prompt: str, messages: Sequence[Message]) -> dict[str, A
 def _begun_by_user(messages: Sequence[Message], model: str) -> list[Any]:
     contents = _encode(messages, model)
     if not contents or (text_of(contents[0], "role") == "model" and not _came_first(messages[0])):
-        return [_user_content([{"text": _GO_ON}]), *contents]
+        contents = [_user_content([{"text": _GO_ON}]), *contents]
+    if SIGNING.search(model):
+        contents = list(map(_signed, contents))
+    if WITHOUT_PREFILL.search(model) and text_of(contents[-1], "role") == "model":
+        contents = [*contents, _user_content([{"text": _GO_ON}])]
     return contents
+
+
+def _signed(content: Any) -> Any:
+    """Return a model content whose first call has a signature, which earlier models did not give.
+
+    Of parallel calls, the model signs only the first one.
+    """
+    parts = parts_of(content)
+    place = next((place for place, part in enumerate(parts) if _is_call(part)), None)
+    if place is None or text_of(parts[place], "thoughtSignature"):
+        return content
+    signed = {**parts[place], "thoughtSignature": _UNSIGNED}
+    return {**content, "parts": [*parts[:place], signed, *parts[place + 1 :]]}
 
 
 def _came_first(message: Message) -> bool:

@@ -14,7 +14,13 @@ from typing import Any
 import attrs
 
 from agentic.providers.anthropic._decoding import blocks_of
-from agentic.providers.anthropic._encoding import TOOL_NAMES, directive_only, follows_well
+from agentic.providers.anthropic._encoding import (
+    TOOL_NAMES,
+    WITHOUT_PREFILL,
+    directive_only,
+    follows_well,
+    is_paused,
+)
 from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.validators import Step, Violation, find_unpaired
 
@@ -33,8 +39,6 @@ _TRAILING = "https://github.com/tailcallhq/forgecode/issues/1872"
 _LAST_THOUGHT = "https://github.com/router-for-me/CLIProxyAPI/issues/5321"
 # "text content blocks must contain non-whitespace text"
 _BLANK = "https://github.com/anthropics/claude-code/issues/23369"
-_WITHOUT_PREFILL = re.compile(r"claude-[a-z]+-(4[-.][6-9]|[5-9])(?![0-9])")
-"""Models from version 4.6 on: https://github.com/strands-agents/sdk-python/issues/1694."""
 _BUDGET = "https://platform.claude.com/docs/en/build-with-claude/extended-thinking"
 _THINKING = "https://platform.claude.com/docs/build-with-claude/thinking-tool-workflows"
 # "A maximum of 4 blocks with cache_control may be provided."
@@ -127,9 +131,7 @@ def _prefill(messages: list[Any], model: str) -> Iterator[Violation]:
     if kind in {"thinking", "redacted_thinking"}:
         problem = "the reply to continue ends in thinking"
         yield Violation("thinking", position, problem, _LAST_THOUGHT)
-    # A turn that the server paused ends like this, and is sent back to be continued.
-    paused = kind.endswith(("_tool_result", "_tool_use")) or kind == "compaction"
-    if _WITHOUT_PREFILL.search(model) and not paused:
+    if WITHOUT_PREFILL.search(model) and not is_paused(last):
         problem = f"{model} cannot continue a reply: the last message must be the user's"
         yield Violation("prefill", position, problem, _PREFILL)
 

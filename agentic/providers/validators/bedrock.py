@@ -13,6 +13,7 @@ from agentic.providers.bedrock._decoding import is_blank
 from agentic.providers.bedrock._encoding import CALL_IDS, TOOL_NAMES
 from agentic.providers.bedrock._families import (
     is_two_kinds,
+    refuses_last_reply,
     refuses_two_kinds,
     says_before_results,
     wants_results_first,
@@ -151,6 +152,10 @@ def _tools(body: Any, messages: list[Any]) -> Iterator[Violation]:
 
 
 def _families(model: str, messages: list[Any]) -> Iterator[Violation]:
+    if refuses_last_reply(model) and at(messages, -1, "role") == "assistant":
+        source = "https://github.com/anomalyco/opencode/issues/29760"
+        problem = f"{model} cannot continue a reply: the last message must be the user's"
+        yield Violation("prefill", len(messages) - 1, problem, source)
     for position, message in enumerate(messages):
         if refuses_two_kinds(model) and is_two_kinds(message):
             # The same for calls: https://github.com/quarkiverse/quarkus-langchain4j/issues/1983

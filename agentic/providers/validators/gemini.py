@@ -6,13 +6,12 @@ content that mixes results with other parts is rejected by Vertex AI alone
 request names its model.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
 
-from agentic.providers.gemini._encoding import TOOL_NAMES
+from agentic.providers.gemini._encoding import SIGNING, TOOL_NAMES, WITHOUT_PREFILL
 from agentic.providers.gemini._fields import (
     contents_of,
     field,
@@ -38,10 +37,6 @@ _LAST = "https://ai.google.dev/gemini-api/docs/generate-content/whats-new-gemini
 _NAME = "https://ai.google.dev/api/caching#FunctionDeclaration"
 _ROLES = {"", "user", "model", "function"}
 """A missing role means the user; `function` is an older name of that role, for results."""
-_SIGNING = re.compile(r"gemini-(?:[3-9]|\d\d)(?!.*image)")
-"""Gemini 3 and later, except image models, which do not enforce signatures (same page)."""
-_NO_PREFILL = re.compile(r"gemini-(?:3\.[6-9]|3\.5-flash-lite|[4-9]|\d\d)")
-
 _KINDS = (
     "text",
     "inlineData",
@@ -159,13 +154,13 @@ def _result_violations(turns: list[_Turn]) -> Iterator[Violation]:
 
 def _model_violations(turns: list[_Turn], model: str) -> Iterator[Violation]:
     """Check the rules that only some models have."""
-    if _SIGNING.search(model):
+    if SIGNING.search(model):
         for turn in turns[_current_turn(turns) :]:
             # Of parallel calls, the model signs only the first one.
             if turn.calls and not text_of(turn.calls[0], "thoughtSignature"):
                 problem = "the first call of a step of the current turn has no thought signature"
                 yield Violation("thinking", turn.position, problem, _SIGNED)
-    if _NO_PREFILL.search(model) and turns and turns[-1].role == "model":
+    if WITHOUT_PREFILL.search(model) and turns and turns[-1].role == "model":
         problem = "the last content is a model turn"
         yield Violation("prefill", turns[-1].position, problem, _LAST)
 
