@@ -109,6 +109,8 @@ def _content(messages: list[Any]) -> Iterator[Block]:
         if role not in ("user", "assistant", "system"):
             words = f"messages.{number}.role: Input should be 'user' or 'assistant'"
             raise Refusal("roles", words)
+        if role == "system" and number == 0:
+            raise Refusal("roles", ANTHROPIC.structure.first_role)
         # https://github.com/anthropics/claude-code/issues/6774: but for an empty last reply.
         if not content and not (role == "assistant" and number == len(messages) - 1):
             words = "all messages must have non-empty content except for the optional final"

@@ -374,6 +374,7 @@ RESULT = {"type": "tool_result", "tool_use_id": "t1", "content": "text"}
         ([], "empty", "messages: at least one message is required"),
         ([("assistant", "hi")], "roles", 'messages: first message must use the "user" role'),
         ([("user", "hi"), ("assistant", "ha")], "roles", "does not support assistant message"),
+        ([("system", "hi"), ("user", "ha")], "roles", 'first message must use the "user" role'),
         ([("tool", "hi")], "roles", "messages.0.role: Input should be 'user' or 'assistant'"),
         ([("user", "")], "empty", "messages.0: all messages must have non-empty content"),
         ([("user", [{"type": "text", "text": " "}])], "empty", "contain non-whitespace text"),

@@ -80,3 +80,32 @@ def test_structure_is_enforced(messages: list[Any], reason: str, words: str) -> 
     assert reply.status == 400
     assert words in reply.body["message"]
     assert server.report.refused == {reason: 1}
+
+
+def test_stream_has_every_block() -> None:
+    """In the events of ConverseStream, as dicts: their binary form is the SDK's matter."""
+    whole = _send(_server(), [ASKED]).body
+
+    reply = _server().post(f"{PATH}-stream", {"messages": [ASKED]})
+
+    names = [name for name, _ in reply.events]
+    blocks = len(whole["output"]["message"]["content"])
+    assert (names[0], names[-2:]) == ("messageStart", ["messageStop", "metadata"])
+    assert names.count("contentBlockStop") == blocks == 3
+    starts = [data["start"] for name, data in reply.events if name == "contentBlockStart"]
+    assert [list(start) for start in starts] == [["toolUse"]]
+
+
+def test_cache_points_mark_what_precedes_them() -> None:
+    """They are blocks of their own, and no part of what is read."""
+    server = _server()
+    point = {"cachePoint": {"type": "default"}}
+    long = {"role": "user", "content": [{"text": "x" * 8_000}, point]}
+
+    _send(server, [long])
+    _send(server, [{"role": "user", "content": [*long["content"], {"text": "And now?"}]}])
+
+    assert [(each.read > 2_000, each.written > 2_000) for each in server.served] == [
+        (False, True),
+        (True, False),
+    ]

@@ -322,3 +322,19 @@ def test_template_wants_system_message_first(wire: str, status: int) -> None:
 
     assert _chat(server, [{"role": "system", "content": "Be brief."}, late, ASKED]).status == 200
     assert _chat(server, [ASKED, late, ASKED]).status == status
+
+
+def test_chat_stream_has_text_calls_and_usage() -> None:
+    """Chunks as the API sends them, and the word that ends them."""
+    fields = {"tools": [{"type": "function", "function": {"name": "read", "parameters": {}}}]}
+    whole = _chat(_server(), [ASKED], **fields).body
+
+    events = _chat(_server(), [ASKED], stream=True, **fields).events
+
+    chunks = [data for _, data in events[:-1]]
+    deltas = [choice["delta"] for chunk in chunks for choice in chunk["choices"]]
+    calls = [call for delta in deltas for call in delta.get("tool_calls", ())]
+    message = whole["choices"][0]["message"]
+    assert "".join(delta.get("content") or "" for delta in deltas) == message["content"]
+    assert [call["function"] for call in calls] == [c["function"] for c in message["tool_calls"]]
+    assert (chunks[-1]["usage"], events[-1][1]) == (whole["usage"], "[DONE]")
