@@ -51,6 +51,14 @@ def _compactions(sent: list[dict[str, Any]]) -> list[str]:
     ]
 
 
+def _assert_in_order(sent: list[dict[str, Any]]) -> None:
+    """Check that our own record follows the compaction: Anthropic reads nothing before that."""
+    texts = list(map(str, sent))
+    compacted = next(at for at, text in enumerate(texts) if "'compaction'" in text)
+    record = next(at for at, text in enumerate(texts) if "[Context Summary" in text)
+    assert compacted < record < len(sent) - 1
+
+
 CASES = [
     pytest.param(openai_responses, _responses, "gAAAA2", id="responses"),
     pytest.param(anthropic, _anthropic, "EqQB2", id="anthropic"),
@@ -68,8 +76,10 @@ def test_latest_compaction_outlives_a_summary(
 
     assert prepared.compaction is not None
     assert prepared.compaction.changed
-    sent = wire.encode_request(prepared.messages)
-    assert _compactions(sent.get("input") or sent.get("messages")) == [latest]
+    request = wire.encode_request(prepared.messages)
+    sent = request.get("input") or request.get("messages")
+    assert _compactions(sent) == [latest]
+    _assert_in_order(sent)
 
 
 @pytest.mark.parametrize(("wire", "make", "latest"), CASES)
@@ -83,6 +93,7 @@ def test_latest_compaction_stays_in_somebody_elses_list(
 
     assert len(sent) < len(items)
     assert _compactions(sent) == [latest]
+    _assert_in_order(sent)
 
 
 @pytest.mark.parametrize(
@@ -105,6 +116,24 @@ def test_latest_compaction_outlives_a_strategy(
 
     assert _compactions(wire.encode(view))[-1] == latest
     assert strategy.compact(view) == view
+
+
+@pytest.mark.parametrize(("wire", "make", "latest"), CASES)
+def test_record_that_was_compacted_stays_before_the_compaction(
+    wire: ModuleType, make: Callable[[int], list[dict[str, Any]]], latest: str
+) -> None:
+    """What the provider compacted later covers our record."""
+    view = View(POLICY, counter=CharCounter(), compactor=Digest(max_tokens=300))
+    plain = [_words(who, turn) for turn in range(60) for who in ("user", "assistant")]
+    before = view.prepare_sync(wire.decode(plain)).messages
+    later = wire.decode(make(60)[-45:])
+
+    request = wire.encode_request([*before, *later])
+
+    texts = list(map(str, request.get("input") or request.get("messages")))
+    record = next(at for at, text in enumerate(texts) if "[Context Summary" in text)
+    assert record == 0
+    assert any(latest in text for text in texts)
 
 
 def test_failed_compaction_stands_for_nothing() -> None:

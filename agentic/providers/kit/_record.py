@@ -9,6 +9,10 @@ message of its own, after the system messages and before all other messages:
 - Chat templates refuse a second system message: "System message must be at the beginning",
   https://github.com/vllm-project/vllm/issues/41114 (2026-11).
 
+A record that was written when the provider's own compaction was kept goes behind that: Anthropic
+reads nothing before its block (https://platform.claude.com/docs/en/build-with-claude/compaction,
+2026-11-27).
+
 The message keeps its `summary`, by which an encoder recognizes it.
 """
 
@@ -18,7 +22,7 @@ from typing import Literal, TypeAlias, get_args
 import attrs
 
 from agentic.errors import ConfigError
-from agentic.messages import Message, leading_system_count
+from agentic.messages import Message, compaction_text, leading_system_count
 
 RecordRole: TypeAlias = Literal["user", "system"]
 _ROLES = get_args(RecordRole)
@@ -53,7 +57,22 @@ def move_record(messages: Sequence[Message]) -> list[Message]:
     if not records:
         return list(messages)
     rest = [message for message in leading if message.summary is None]
-    return [*rest, *records, *messages[len(leading) :]]
+    others = messages[len(leading) :]
+    end = _end_of_compaction(others, records[-1])
+    return [*rest, *others[:end], *records, *others[end:]]
+
+
+def _end_of_compaction(messages: Sequence[Message], record: Message) -> int:
+    """Return where the round with the provider's compaction ends that was kept with a record.
+
+    0 if there is none: a later compaction covers the record, too.
+    """
+    kept = messages[: record.summary.messages_kept if record.summary else 0]
+    found = [at for at, message in enumerate(kept) if compaction_text(message) is not None]
+    end = found[-1] + 1 if found else 0
+    while found and end < len(messages) and messages[end].role == "tool":
+        end += 1
+    return end
 
 
 def place_record(messages: Sequence[Message], role: RecordRole = "user") -> list[Message]:
