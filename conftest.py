@@ -23,7 +23,7 @@ from typing import Any
 
 import coverage
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from sybil import Example, Sybil
 from sybil.evaluators.python import PythonEvaluator
 from sybil.parsers.markdown import CodeBlockParser, SkipParser
@@ -35,7 +35,10 @@ if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > 4 << 30:
 
 _MOST_EXAMPLES = {"quick": 10, "most": 50}
 """By the name of a profile; a property may ask for fewer."""
-settings.register_profile("full", settings(), deadline=None)  # a busy machine is no failure
+# A busy machine is no failure: neither an example nor all of them have a time.
+settings.register_profile(
+    "full", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 for _name, _examples in _MOST_EXAMPLES.items():
     settings.register_profile(_name, settings.get_profile("full"), max_examples=_examples)
 settings.load_profile("quick")

@@ -20,8 +20,12 @@ class Stopwatch:
     _before: float = attrs.field(default=0.0, init=False)
     """The seconds that were measured before the latest pause."""
     # Not the time of day, which may be set while a run lasts.
-    _since: float | None = attrs.field(factory=time.monotonic, init=False)
+    _since: float | None = attrs.field(init=False)
     """When it last began to run; None while it is paused."""
+
+    @_since.default
+    def _start(self) -> float:
+        return time.monotonic()
 
     @property
     def seconds(self) -> float:

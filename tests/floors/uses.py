@@ -11,13 +11,14 @@ import importlib.util
 import io
 import json
 import os
+import pty
 import subprocess
 import sys
 import tempfile
 import urllib.request
 import warnings
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -263,7 +264,7 @@ def _cli() -> None:
         agent.write_text(_AGENT)
         assert _command("sessions", folder) is not None
     assert "failed" in asyncio.run(_draws())
-    assert _typed_line() == "/help Why?"
+    assert _typed_line() == "Why?"
 
 
 def _command(*arguments: str, text: str = "") -> str:
@@ -300,12 +301,24 @@ def _typed_line() -> str:
     from agentic.cli._chat_terminal import TerminalPrompt
 
     with (
+        _terminal_for_stdin(),
         create_pipe_input() as keys,
         create_app_session(input=keys, output=DummyOutput()),
         asyncio.Runner() as runner,
     ):
-        keys.send_text("/he\tWhy?\r")
+        keys.send_text("Why?\r")
         return next(TerminalPrompt(["/help"], lambda: "status").lines(runner))
+
+
+@contextmanager
+def _terminal_for_stdin() -> Iterator[None]:
+    ours, theirs = pty.openpty()
+    before = sys.stdin
+    with os.fdopen(theirs, closefd=False) as sys.stdin:
+        yield
+    sys.stdin = before
+    os.close(ours)
+    os.close(theirs)
 
 
 async def _durable() -> None:

@@ -13,6 +13,7 @@ from agentic.messages import ToolCall, close_open_rounds
 from agentic.testing import ScriptedDecider, ScriptedExecutor
 from agentic.tools import Approval, Registry, RequireApproval, ToolDefinition, tool
 
+_IDLE = pytest.mark.usefixtures("idle_clock")
 _CALLS = [ToolCall("c0", "act"), ToolCall("c1", "look")]
 
 
@@ -46,6 +47,7 @@ async def _hang(_: ToolCall) -> str:
     raise NotImplementedError
 
 
+@_IDLE
 @pytest.mark.parametrize(
     "options",
     [{"tool_timeout_seconds": 0.1}, {"limits": RunLimits(seconds=0.1)}],
@@ -59,6 +61,7 @@ def test_waiting_counts_towards_no_limit(options: dict[str, Any]) -> None:
     assert not result.exhausted
 
 
+@_IDLE
 def test_tool_is_timed_after_its_approval() -> None:
     """The clock goes on where it stopped."""
     runner = _runner({"act": _hang}, Slow(0.05), tool_timeout_seconds=0.05)
@@ -69,6 +72,7 @@ def test_tool_is_timed_after_its_approval() -> None:
     assert error.kind == "timeout"
 
 
+@_IDLE
 def test_other_calls_go_on_meanwhile() -> None:
     """They keep their own timeout, and the waiting call runs afterwards."""
     order: list[str] = []
@@ -82,6 +86,7 @@ def test_other_calls_go_on_meanwhile() -> None:
     assert looked.error.kind == "timeout"
 
 
+@_IDLE
 def test_limit_of_seconds_ends_waiting_call() -> None:
     """While another call uses up the seconds; the waiting call was never run."""
     runner = _runner({"act": _pause, "look": _hang}, Slow(3600), limits=RunLimits(seconds=0.05))
@@ -116,6 +121,7 @@ def test_cancelled_waiting_run_leaves_valid_history() -> None:
     assert kinds == ["not_run", "interrupted"]
 
 
+@_IDLE
 def test_inner_agents_waiting_exhausts_no_limit() -> None:
     """A tool that runs an agent waits as long as that agent waits for a person."""
 
@@ -132,16 +138,18 @@ def test_inner_agents_waiting_exhausts_no_limit() -> None:
     assert runner.run_sync("hi").tool_results[0].output == "Done."
 
 
+@pytest.mark.slow
 def test_threaded_agents_waiting_exhausts_no_limit() -> None:
     """A sync tool has an event loop of its own."""
 
     @tool
     def delegate() -> str:
         """Let another agent do it."""
-        return _runner({"act": _pause}, Slow()).run_sync("hi").reply
+        return _runner({"act": _pause}, Slow(1.5)).run_sync("hi").reply
 
     decider = ScriptedDecider(Decision("", [ToolCall("d", "delegate")]), "Done.")
-    result: Result = Runner(decider, Registry(delegate), tool_timeout_seconds=0.1).run_sync("hi")
+    # A second is enough for what is no waiting, on a busy machine too.
+    result: Result = Runner(decider, Registry(delegate), tool_timeout_seconds=1).run_sync("hi")
 
     assert result.tool_results[0].output == "Done."
 
@@ -172,6 +180,7 @@ async def _ask_inside(_: ToolCall) -> str:
     return "answered"
 
 
+@_IDLE
 def test_tool_itself_may_wait_for_person() -> None:
     """In the middle of its work, it stops the clocks."""
     runner = _runner({"look": _ask_inside}, Slow(), tool_timeout_seconds=0.1)
@@ -183,9 +192,19 @@ def test_tool_asking_itself_may_have_begun() -> None:
     """If the run is cancelled then, nobody knows what it did before."""
     store = MemoryStore()
 
+    begun = asyncio.Event()
+
+    async def ask(_: ToolCall) -> str:
+        running = events.current_call()
+        assert running is not None
+        with running.pause():
+            begun.set()
+            await asyncio.Event().wait()
+        raise NotImplementedError
+
     async def cancel() -> None:
-        run = asyncio.create_task(_runner({"look": _ask_inside}, Slow(), store=store).run("hi"))
-        await asyncio.sleep(0.05)
+        run = asyncio.create_task(_runner({"look": ask}, Slow(), store=store).run("hi"))
+        await begun.wait()
         run.cancel()
         await asyncio.wait({run})
 

@@ -107,7 +107,7 @@ def test_slow_tool_is_cancelled() -> None:
         decider = ScriptedDecider(Decision("", [ToolCall("c1", "hang")]), "Done.")
         executor = ScriptedExecutor({"hang": hang})
         await Runner(decider, executor, tool_timeout_seconds=0.02).run("hi")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await stopped.wait()
 
     stopped = asyncio.Event()
@@ -149,7 +149,7 @@ def test_tools_of_a_turn_run_concurrently() -> None:
 
     barrier = asyncio.Barrier(3)
 
-    results = _run({"meet": meet}, ["meet"] * 3, tool_timeout_seconds=5).tool_results
+    results = _run({"meet": meet}, ["meet"] * 3, tool_timeout_seconds=60).tool_results
 
     assert [result.output for result in results] == ["c0", "c1", "c2"]
 
@@ -192,7 +192,7 @@ def test_huge_output_is_cut_before_storing() -> None:
 
     assert len(result.output) <= 1_000
     assert "5882352 lines are missing" in result.notice
-    assert time.perf_counter() - started < 30
+    assert time.perf_counter() - started < 60
 
 
 def test_failure_is_cut_like_output() -> None:

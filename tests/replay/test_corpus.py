@@ -45,7 +45,7 @@ def test_long_session_takes_only_seconds(corpus: Path) -> None:
 
     none, fit, tiers, digest = run(transcript.mended(), SPECS, 32_000)
 
-    assert time.process_time() - start < 30
+    assert time.process_time() - start < 60
     assert [len(each.requests) for each in (none, fit, tiers, digest)] == [453] * 4
     assert none.over > 400
     assert (fit.over, tiers.over, digest.over) == (0, 0, 0)

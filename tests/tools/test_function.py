@@ -101,7 +101,7 @@ def test_sync_function_does_not_block_loop() -> None:
 
     @tools.tool
     def wait() -> bool:
-        return event.wait(timeout=30)
+        return event.wait(timeout=60)
 
     async def main() -> ToolResult:
         waiting = asyncio.create_task(tools.Registry(wait).execute(ToolCall("c1", "wait")))

@@ -17,7 +17,7 @@ class SlowTables(Tables):
         """Store events, the very first ones late."""
         if events[0][1]["turn"] == 1:
             _begun.set()
-            _go_on.wait(10)
+            _go_on.wait(60)
         super().add_events(run, events)
 
 

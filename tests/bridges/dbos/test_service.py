@@ -89,7 +89,7 @@ def _run(
         url = f"sqlite:///{folder}/runs.db"
         service = Service(agent, sessions=sessions, database_url=url, **options)
         async with service, service.worker():
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 return await talk(service)
 
     return asyncio.run(serve())
@@ -137,7 +137,7 @@ def test_steering_enters_an_active_run(tmp_path: Path) -> None:
 
     async def talk(service: Service) -> str:
         run = await service.submit("a", "look")
-        await asyncio.to_thread(model.asked.wait, 10)
+        await asyncio.to_thread(model.asked.wait, 60)
         await service.steer(run, "look twice")
         await asyncio.sleep(0.4)
         model.go_on.set()
@@ -171,7 +171,7 @@ def test_cancelled_run_ends(tmp_path: Path) -> None:
     async def talk(service: Service) -> list[str]:
         first = await service.submit("a", "one")
         second = await service.submit("a", "two")
-        await asyncio.to_thread(model.asked.wait, 10)
+        await asyncio.to_thread(model.asked.wait, 60)
         await service.cancel(first)
         state = (await service.result(first)).state
         model.go_on.set()
@@ -255,7 +255,7 @@ def test_forgotten_run_is_found(tmp_path: Path) -> None:
 
     async def talk(service: Service) -> str:
         first = await service.submit("a", "one")
-        await asyncio.to_thread(model.asked.wait, 10)
+        await asyncio.to_thread(model.asked.wait, 60)
         forgotten = await service.submit("b", "two")
         worker = (await service.find(first)).worker
         _execute(tmp_path, f"{claim} WHERE workflow_uuid = ?", (worker, forgotten))

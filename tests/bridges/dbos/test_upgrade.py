@@ -26,7 +26,7 @@ def test_runs_in_flight_are_finished(records: Path, tmp_path: Path) -> None:
 
     async def upgrade() -> Any:
         service = parts["open_service"](tmp_path, parts["make_runner"](again.__setitem__))
-        async with service, service.worker(), asyncio.timeout(30):
+        async with service, service.worker(), asyncio.timeout(60):
             return await parts["finish"](service, expected["runs"])
 
     found = {**expected, **asyncio.run(upgrade()), "again": again}

@@ -53,7 +53,7 @@ def test_cancelled_summary_changes_nothing(wire: Any, fit: _Fit) -> None:
         asking.cancel()
         await asyncio.wait([asking])
         compactor.may_end.set()
-        sent = await asyncio.wait_for(fit(conversation), 5)
+        sent = await asyncio.wait_for(fit(conversation), 60)
         fresh = _Waiting()
         fresh.may_end.set()
         return (

@@ -41,10 +41,10 @@ class Served:
         process = int(self.notes("processes")[-1])
         os.kill(process, signal.SIGKILL)
 
-    async def until_noted(self, name: str, seconds: float = 10.0) -> None:
-        """Wait until the server has made a note."""
-        async with asyncio.timeout(seconds):
-            while not self.notes(name):  # noqa: ASYNC110  another process writes it
+    async def until_noted(self, name: str, times: int = 1) -> None:
+        """Wait until the server has made a note, or several of them."""
+        async with asyncio.timeout(60):
+            while len(self.notes(name)) < times:  # noqa: ASYNC110  another process writes it
                 await asyncio.sleep(0.02)
 
 
@@ -67,7 +67,7 @@ class HttpProcess:
         """Start the process, and wait until the port answers."""
         command = [sys.executable, str(HERE / "server.py"), str(self.folder), str(self.port)]
         self.process = subprocess.Popen(command)
-        for _ in range(500):
+        for _ in range(3_000):
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
                 return
             time.sleep(0.02)

@@ -59,10 +59,10 @@ def test_all_open_calls_fail_at_once(served: Callable[..., Any], call: Any) -> N
 
     async def run() -> None:
         async with McpTools(notes.server) as mcp_tools:
-            calls = [asyncio.create_task(call(mcp_tools, "wait", seconds=60)) for _ in range(3)]
-            await notes.until_noted("started")
+            calls = [asyncio.create_task(call(mcp_tools, "wait", seconds=600)) for _ in range(3)]
+            await notes.until_noted("started", times=3)
             notes.kill()
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(60):
                 results = await asyncio.gather(*calls)
 
         assert [result.error.kind for result in results] == ["interrupted"] * 3
@@ -172,7 +172,7 @@ def test_a_mute_server_is_given_up(odd: Callable[..., McpServer]) -> None:
     begun = time.monotonic()
     with pytest.raises(McpServerUnavailable, match="no answer in 1 seconds"):
         asyncio.run(enter())
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - begun < 60
 
 
 @pytest.mark.parametrize("mode", ["paged", "mute"])
@@ -199,7 +199,7 @@ def test_closing_never_hangs(odd: Callable[..., McpServer], call: Any) -> None:
             begun = time.monotonic()
         return time.monotonic() - begun
 
-    assert asyncio.run(run()) < 12
+    assert asyncio.run(run()) < 60
 
 
 def test_closing_ignores_a_frozen_server(http: Any, call: Any) -> None:
@@ -212,7 +212,7 @@ def test_closing_ignores_a_frozen_server(http: Any, call: Any) -> None:
             begun = time.monotonic()
         return time.monotonic() - begun
 
-    assert asyncio.run(run()) < 15
+    assert asyncio.run(run()) < 60
 
 
 def test_cancelled_listing_loses_no_change(
@@ -268,7 +268,7 @@ def test_loops_side_by_side_keep_their_servers(served: Callable[..., Any], call:
     notes = served()
     mcp_tools = McpTools(notes.server)
     # In turn, so that each call follows one of the other loop.
-    turns = threading.Barrier(2, timeout=20)
+    turns = threading.Barrier(2, timeout=60)
 
     async def talk(place: int) -> list[str]:
         outputs = []

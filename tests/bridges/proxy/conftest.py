@@ -128,7 +128,7 @@ class _Hosts:
         """Close the connections of the present proxy to its provider."""
         if self.proxy is not None:
             closing = self.proxy._upstream.close()
-            asyncio.run_coroutine_threadsafe(closing, self.loop).result(5)
+            asyncio.run_coroutine_threadsafe(closing, self.loop).result(60)
 
 
 @pytest.fixture(scope="session")
@@ -158,7 +158,7 @@ def hosts(serving_apart: Callable[..., AbstractContextManager[str]]) -> Iterator
     with serving_apart(hosts.answer) as hosts.provider_address:
         yield hosts
         server.should_exit = True
-        thread.join(10)
+        thread.join(60)
     hosts.loop.close()
 
 

@@ -100,7 +100,7 @@ def test_abandoned_stream_leaves_conversation_usable(framework: Any) -> None:
     started: dict[str, Any] = {"message_history": _long_history(framework), "conversation_id": "c"}
 
     async def abandon() -> None:
-        async with asyncio.timeout(10), agent.iter("Go on.", **started) as run:
+        async with asyncio.timeout(60), agent.iter("Go on.", **started) as run:
             async for node in run:
                 if Agent.is_model_request_node(node):
                     async with node.stream(run.ctx) as stream:

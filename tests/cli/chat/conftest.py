@@ -143,13 +143,13 @@ class Terminal:
         """Wait until a text is somewhere on the screen, wherever the screen wraps it."""
         self._wait(lambda: text in "\n".join(self.lines) or text in self._unwrapped)
 
-    def _wait(self, is_there: Callable[[], bool], seconds: float = 20) -> None:
+    def _wait(self, is_there: Callable[[], bool], seconds: float = 60) -> None:
         deadline = time.monotonic() + seconds
         while not is_there() and time.monotonic() < deadline and self._read(0.1):
             pass
         assert is_there(), "\n".join(self.lines)
 
-    def end(self, seconds: float = 20) -> int:
+    def end(self, seconds: float = 60) -> int:
         """Wait until the process ends, and return its exit status."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline and self._read(0.1):

@@ -97,7 +97,7 @@ class Command:
     def stop(self) -> str:
         """End it as a service manager does, and return what else it said."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.communicate(timeout=30)[1]
+        return self.process.communicate(timeout=60)[1]
 
 
 @attrs.define
@@ -138,7 +138,7 @@ class Place:
 @pytest.fixture(scope="module")
 def http() -> Iterator[httpx.Client]:
     """One client, which is what takes time."""
-    with httpx.Client(timeout=30) as client:
+    with httpx.Client(timeout=60) as client:
         yield client
 
 

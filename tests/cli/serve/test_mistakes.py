@@ -46,7 +46,7 @@ def test_second_worker_on_sqlite_is_refused(place: Any) -> None:
     server = place.serve()
 
     other = place.start("work")
-    status = other.process.wait(timeout=30)
+    status = other.process.wait(timeout=60)
 
     assert server.process.poll() is None
     assert status == 1

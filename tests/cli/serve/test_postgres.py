@@ -47,7 +47,7 @@ def test_killed_worker_is_followed_by_another(
     replies = [server.watch(run_id).count('"reply": "Done."') for run_id in runs]
 
     assert replies == [1] * 6
-    assert workers[1].process.wait(timeout=30) == 0
+    assert workers[1].process.wait(timeout=60) == 0
     assert main(["sessions", database, "--json"]) == 0
     assert '"s5"' in capfd.readouterr().out
     assert not (place.folder / ".agentic").exists()

@@ -75,7 +75,7 @@ def test_approval_waits_through_restart(place: Any) -> None:
 def test_finished_drain_ends_the_process(place: Any) -> None:
     """Even if the agent is in a thread of its own, which nobody can stop."""
     model = (place.folder / "model.py").read_text()
-    model = model.replace("await asyncio.sleep(0.05)", "await asyncio.to_thread(time.sleep, 20)")
+    model = model.replace("await asyncio.sleep(0.05)", "await asyncio.to_thread(time.sleep, 600)")
     (place.folder / "model.py").write_text(f"import time\n{model}")
     (place.folder / "gate").touch()
     server = place.serve("--drain", "0")
@@ -85,7 +85,7 @@ def test_finished_drain_ends_the_process(place: Any) -> None:
     begun = time.monotonic()
     server.stop()
 
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 60
     assert server.process.returncode == 0
 
 

@@ -301,7 +301,7 @@ def test_shrink_is_strictly_smaller_or_none() -> None:
 def test_shrink_needs_no_event_loop() -> None:
     """Nor does it block one: a digest stands in for a compactor that would have to wait."""
     talk = _talk(20)
-    view = _view(Slow(), policy=Policy(100_000, timeout_seconds=5))
+    view = _view(Slow(), policy=Policy(100_000, timeout_seconds=60))
     calm = _view(compactors.Digest(max_tokens=100), policy=Policy(100_000))
 
     async def refused() -> list[str]:
@@ -385,7 +385,7 @@ def test_a_receiver_may_prepare_a_request() -> None:
             requests.append((await view.prepare(talk)).messages)
 
     async def prepare() -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             requests.append((await view.prepare(talk)).messages)
 
     with events.context_changed.connected_to(prepare_again):
@@ -402,7 +402,7 @@ def test_waiting_for_its_sender_is_refused(caplog: pytest.LogCaptureFixture) -> 
         await view.prepare(talk)
 
     async def prepare() -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             assert (await view.prepare(talk)).fits
 
     with events.context_compaction_end.connected_to(prepare_again):

@@ -27,7 +27,7 @@ __all__ = ["pooled"]
 
 SERVERS = 3
 REPORTED = ("server_version", "client_encoding", "standard_conforming_strings", "DateStyle")
-SECONDS = 10
+SECONDS = 60
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ _COUNT = """
 
 def _connections(dsn: str, expected: int) -> int:
     """Count the others' connections; the server lists one that was closed for a moment longer."""
-    deadline, found = time.monotonic() + 5, -1
+    deadline, found = time.monotonic() + 60, -1
     while found != expected and time.monotonic() < deadline:
         with psycopg.connect(dsn) as connection:
             ((found,),) = connection.execute(_COUNT).fetchall()

@@ -17,7 +17,7 @@ from agentic.messages import Message, close_open_rounds
 WRITER = Path(__file__).with_name("writer.py")
 STEPS = runpy.run_path(str(WRITER))["STEPS"]
 KILLS_A_SESSION = 5
-FREE_SECONDS = 5
+FREE_SECONDS = 60
 """Within which the server must have noticed that a killed writer is gone."""
 
 

@@ -157,7 +157,7 @@ def server(running: Server) -> Iterator[Server]:
     running.release.set()
     for thread in threading.enumerate():
         if thread.name == "agentic-bedrock":
-            thread.join(10)
+            thread.join(60)
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ def test_untaken_answer_is_closed(early: bool) -> None:
     loop = asyncio.new_event_loop()
 
     def answer() -> dict[str, _Stream]:
-        released.wait(10)
+        released.wait(60)
         return {"stream": stream}
 
     async def cancelled() -> None:
@@ -55,7 +55,7 @@ def test_stop_iteration_becomes_another_error() -> None:
     """As in a coroutine; a future would refuse it, and the call would wait for ever."""
 
     async def ask() -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await _ask(lambda: next(iter(())))
 
     with pytest.raises(RuntimeError, match="StopIteration") as caught:
@@ -73,4 +73,4 @@ async def _ask(answer: Callable[[], Any]) -> Any:
 def _join_threads() -> None:
     for thread in threading.enumerate():
         if thread.name == "agentic-bedrock":
-            thread.join(10)
+            thread.join(60)

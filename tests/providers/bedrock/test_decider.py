@@ -324,7 +324,7 @@ def test_a_cancelled_stream_is_closed(server: Any, reply: Any, frames: Any, stre
 
     async def main() -> None:
         run = asyncio.create_task(Runner(Decider(server.client, MODEL), store=store).run("Hi"))
-        await asyncio.to_thread(server.held.wait, 10)
+        await asyncio.to_thread(server.held.wait, 60)
         await asyncio.sleep(0.05)
         run.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -333,8 +333,8 @@ def test_a_cancelled_stream_is_closed(server: Any, reply: Any, frames: Any, stre
     started = time.monotonic()
     asyncio.run(main())
 
-    assert time.monotonic() - started < 5
-    assert server.dropped.wait(5)
+    assert time.monotonic() - started < 60
+    assert server.dropped.wait(60)
     assert [message.role for message in asyncio.run(store.full())] == ["user"]
     _wait_for_threads()
 
@@ -345,7 +345,7 @@ def test_cancelled_call_is_not_awaited(server: Any, reply: Any, converse: Any) -
 
     async def main() -> None:
         run = asyncio.create_task(Runner(Plain(Decider(server.client, MODEL))).run("Hi"))
-        await asyncio.to_thread(server.held.wait, 10)
+        await asyncio.to_thread(server.held.wait, 60)
         run.cancel()
         with pytest.raises(asyncio.CancelledError):
             await run
@@ -353,14 +353,14 @@ def test_cancelled_call_is_not_awaited(server: Any, reply: Any, converse: Any) -
     started = time.monotonic()
     asyncio.run(main())
 
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 60
     server.release.set()
     _wait_for_threads()
 
 
 def _wait_for_threads() -> None:
     """Assert that no thread of the decider's is left."""
-    for _ in range(500):
+    for _ in range(6_000):
         if not any(thread.name == "agentic-bedrock" for thread in threading.enumerate()):
             return
         time.sleep(0.01)
