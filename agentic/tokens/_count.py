@@ -284,19 +284,26 @@ class _Memo:
     )
 
     def count_media(self, media: Media, /) -> int:
-        return media_tokens(media, self.counter)
+        # Of an image or a recording only the first bytes are read, which is cheaper than its hash.
+        if media.media_type.startswith(("image/", "audio/", "video/")):
+            return media_tokens(media, self.counter)
+        key = (hash((media.media_type, media.data)), len(media.data))
+        known = self.counts.get(key)
+        return self._keep(key, media_tokens(media, self.counter)) if known is None else known
 
     def count(self, text: str, /) -> int:
         # Not the text itself: a memo of texts would hold every conversation that was ever counted.
         key = (hash(text), len(text))
         known = self.counts.get(key)
-        if known is None:
-            known = self.counts[key] = self.counter.count(text)
-            if len(self.counts) > _MEMO_ENTRIES:
-                # The oldest goes, in whatever order they are asked for: to track that would cost
-                # each hit.
-                self.counts.popitem(last=False)
-        return known
+        return self._keep(key, self.counter.count(text)) if known is None else known
+
+    def _keep(self, key: tuple[int, int], tokens: int) -> int:
+        self.counts[key] = tokens
+        if len(self.counts) > _MEMO_ENTRIES:
+            # The oldest goes, in whatever order they are asked for: to track that would cost each
+            # hit.
+            self.counts.popitem(last=False)
+        return tokens
 
 
 # A memo keeps its counter alive, so an id in here never belongs to another object.

@@ -5,6 +5,7 @@ import struct
 import zlib
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -290,3 +291,30 @@ def test_conversation_of_other_wires(wire: Any, item: dict[str, Any], tokens: in
 
     assert conversation.latest is not None
     assert conversation.latest.tokens == tokens + 4
+
+
+@attrs.define
+class _CountingCounter:
+    """Remembers how often it was asked."""
+
+    asked: int = 0
+
+    def count(self, text: str, /) -> int:
+        self.asked += 1
+        return len(text)
+
+    def count_media(self, media: Media, /) -> int:
+        self.asked += 1
+        return len(media.data)
+
+
+def test_document_is_read_once() -> None:
+    """However many caches count it: a long PDF is searched for its pages."""
+    counter = _CountingCounter()
+    message = Message("user", "", media=[Media("application/pdf", b"x" * 50)])
+
+    caches = [TokenCache(counter) for _ in range(3)]
+    counts = [cache.count_message(message) for cache in caches]
+    view = View(Policy(200_000), counter=counter).prepare_sync([message])
+
+    assert (counts, view.tokens, counter.asked) == ([54] * 3, 54, 1)
