@@ -273,7 +273,10 @@ def _empty(plain: Plain, replacement: str) -> Plain:
     """Return a message with the same place in the conversation but without its content."""
     message = from_plain(plain)
     arguments = json.dumps({"redacted": replacement}, ensure_ascii=False)
-    calls = [ToolCall(call.id, call.name, arguments) for call in message.tool_calls]
+    calls = [
+        ToolCall(call.id, call.name, arguments, is_async=call.is_async)
+        for call in message.tool_calls
+    ]
     results = [
         ToolResult(
             result.call_id,

@@ -19,6 +19,7 @@ from agentic.messages._provider_compaction import holds_compaction as holds_comp
 from agentic.messages._rounds import Round, close_open_rounds, leading_system_count, split_rounds
 from agentic.messages._rounds import count_settled as count_settled
 from agentic.messages._rounds import reopen_rounds as reopen_rounds
+from agentic.messages._rounds import repair_rounds as repair_rounds
 from agentic.messages._timeline import RecentConversations as RecentConversations
 from agentic.messages._timeline import Timeline
 from agentic.messages._timeline import common_length as common_length

@@ -30,7 +30,7 @@ _set_role, _set_content, _set_reasoning, _set_calls, _set_results, _set_media, *
 _set_pinned, _set_summary, _set_usage, _set_last_request, _set_timestamp, *_rest = _rest
 _set_id, _set_native, _set_edited_native, _set_extra = _rest
 _set_provider, _set_payload, _set_joins_previous, _set_without_reasoning = _setters(ProviderPayload)
-_set_call_id, _set_call_name, _set_arguments, _set_call_extra = _setters(ToolCall)
+_set_call_id, _set_call_name, _set_arguments, _set_is_async, _set_call_extra = _setters(ToolCall)
 _set_result_id, _set_result_name, _set_output, _set_error, *_rest = _setters(ToolResult)
 _set_notice, _set_ref, _set_result_media, _set_result_extra = _rest
 _mark = Marked.__dict__["_decoded_as"].__set__
@@ -95,12 +95,13 @@ def decoded_native(
     return native
 
 
-def decoded_call(call_id: str, name: str, arguments: str) -> ToolCall:
+def decoded_call(call_id: str, name: str, arguments: str, *, is_async: bool = False) -> ToolCall:
     """Return a call decoded from a payload."""
     call = object.__new__(ToolCall)
     _set_call_id(call, call_id)
     _set_call_name(call, name)
     _set_arguments(call, arguments)
+    _set_is_async(call, is_async)
     _set_call_extra(call, {})
     return call
 

@@ -33,6 +33,10 @@ class ToolCall:
     name: str = attrs.field(validator=check_text)
     arguments: str = attrs.field(default="{}", validator=check_text)
     """The JSON text exactly as the model wrote it, whether or not it is valid."""
+    # Not compared: a message that an earlier version stored has the same call without it, and its
+    # payload is still what it says.
+    is_async: bool = attrs.field(default=False, kw_only=True, eq=False, validator=must_be(bool))
+    """Whether the model goes on without the result, which may come in any later request."""
     extra: Mapping[str, Any] = extra_fields()
 
     def parse(self) -> dict[str, Any]:

@@ -192,7 +192,7 @@ class _WindowFold:
         at_settled = None
         try:
             for found in fresh:
-                if found.positions[0] == settled:
+                if at_settled is None and found.positions[0] >= settled:
                     # What follows may still change, when results come in. The next call goes on
                     # from here.
                     at_settled = cut, len(self.rounds)

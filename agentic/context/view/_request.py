@@ -35,6 +35,7 @@ from agentic.messages import (
     count_settled,
     find_summary,
     prefix_length,
+    repair_rounds,
     same,
     split_rounds,
 )
@@ -225,10 +226,8 @@ class _Repair:
         # round.
         fresh = split_rounds(messages, known)
         length = count_settled(messages, fresh)
-        closed: list[Message] = []
-        waiting: list[Message] = []
-        for found in fresh:
-            (closed if found.positions[0] < length else waiting).extend(found.repaired)
+        closed = repair_rounds(found for found in fresh if found.positions[0] < length)
+        waiting = repair_rounds(found for found in fresh if found.positions[0] >= length)
         self._sound = self._sound and _are_same(closed, messages[known:length])
         self._settled += messages[known:length]
         self._closed += closed

@@ -98,7 +98,7 @@ def encode_request(
     >>> encode_request([Message("user", "Why?")], system_prompt="Be brief.")
     {'system': 'Be brief.', 'messages': [{'role': 'user', 'content': 'Why?'}]}
     """
-    closed = place_record(close_open_rounds(list(messages)), record_role)
+    closed = place_record(close_open_rounds(list(messages), answer_async=True), record_role)
     leading = leading_system_count(closed)
     request: dict[str, Any] = {}
     system = _system(system_prompt, closed[:leading])

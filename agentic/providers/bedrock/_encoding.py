@@ -104,7 +104,7 @@ def encode_request(
     >>> encode_request([Message("user", "Hi")], system_prompt="Be brief.")
     {'system': [{'text': 'Be brief.'}], 'messages': [{'role': 'user', 'content': [{'text': 'Hi'}]}]}
     """
-    closed = place_record(close_open_rounds(list(messages)), record_role)
+    closed = place_record(close_open_rounds(list(messages), answer_async=True), record_role)
     leading, rest = _split_system(closed)
     if refuses_last_reply(model):
         rest = list(_with_requests_between(rest))

@@ -214,7 +214,8 @@ def encode_request(
     {'role': 'system', 'content': 'Be brief.'}
     """
     # A result has to follow the message with its call, so two of them cannot share their results.
-    closed = join_runs(close_open_rounds(list(messages)), lambda replies: [merge_replies(replies)])
+    closed = close_open_rounds(list(messages), answer_async=True)
+    closed = join_runs(closed, lambda replies: [merge_replies(replies)])
     wire = _encode(place_record(_with_ids(closed), record_role))
     ensure_user_message(wire, messages, NAME, _GO_ON)
     if system_prompt:

@@ -129,7 +129,7 @@ def encode_request(
     >>> encode_request([Message("user", "Hello.")], system_prompt="Be brief.")["contents"]
     [{'role': 'user', 'parts': [{'text': 'Hello.'}]}]
     """
-    messages = place_record(close_open_rounds(list(messages)), record_role)
+    messages = place_record(close_open_rounds(list(messages), answer_async=True), record_role)
     leading = leading_system_count(messages)
     request = _instruction(system_prompt, messages[:leading])
     request["contents"] = _begun_by_user(messages[leading:], model)

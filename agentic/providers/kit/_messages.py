@@ -7,11 +7,12 @@ of one role may not follow each other, they are joined.
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any, TypeVar
 
 import attrs
 
-from agentic.messages import Media, Message, ToolCall, from_plain, split_rounds, to_plain
+from agentic.messages import Media, Message, Round, ToolCall, from_plain, split_rounds, to_plain
 from agentic.messages._decoding import (
     decoded_call,
     decoded_message,
@@ -276,13 +277,28 @@ def join_runs(
     pairs = pairwise(messages)
     if not any(caller.tool_calls and after.role == "assistant" for caller, after in pairs):
         return messages
-    joined: list[Message] = []
+    joined: list[tuple[int, Message]] = []
     for found in split_rounds(messages):
-        # In a closed conversation, the replies of a round come before all its results.
-        replies = [message for message in found.messages if message.role == "assistant"]
-        joined += join(replies) if len(replies) > 1 else replies
-        joined += found.messages[len(replies) :]
-    return joined
+        for position, stretch in _stretches(found):
+            # In a closed conversation, the replies of a round come before all its results.
+            replies = [message for message in stretch if message.role == "assistant"]
+            shown = [*(join(replies) if len(replies) > 1 else replies), *stretch[len(replies) :]]
+            joined += [(position, message) for message in shown]
+    # Only what is between the parts of a round with a late result is not in order already.
+    return [message for _, message in sorted(joined, key=itemgetter(0))]
+
+
+def _stretches(found: Round) -> list[tuple[int, Sequence[Message]]]:
+    """Return the parts of a round that other rounds separate, each with its first position."""
+    first, last = found.positions[0], found.positions[-1]
+    if last - first < len(found.positions):
+        return [(first, found.messages)]
+    stretches: list[tuple[int, list[Message]]] = []
+    for position, message in zip(found.positions, found.messages, strict=True):
+        if not stretches or stretches[-1][0] + len(stretches[-1][1]) != position:
+            stretches.append((position, []))
+        stretches[-1][1].append(message)
+    return list(stretches)
 
 
 def merge_replies(replies: Sequence[Message]) -> Message:

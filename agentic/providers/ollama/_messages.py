@@ -315,7 +315,7 @@ def encode_request(
     {'role': 'system', 'content': 'Be brief.'}
     """
     # Closed first: an orphan would be taken for the answer to a call of the same id.
-    sound = number_ids(close_open_rounds(list(messages)))
+    sound = number_ids(close_open_rounds(list(messages), answer_async=True))
     placed = place_record(sound, record_role)
     items = [_with_arguments(item, _as_object) for item in _encode(placed)]
     ensure_user_message(items, messages, NAME, _GOES_ON)

@@ -140,7 +140,7 @@ def _items(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """Return the items for a conversation, or for rounds that belong together."""
     # Results have to follow the message that made the calls (see `validate`), so the calls of two
     # messages cannot both be answered after the second one.
-    closed = join_runs(close_open_rounds(list(messages)), _join)
+    closed = join_runs(close_open_rounds(list(messages), answer_async=True), _join)
     items: list[dict[str, Any]] = replace_surrogates(encode_placed(closed))
     return [_with_objects(each) for each in items if not _says_nothing(each)]
 

@@ -447,6 +447,7 @@ class _ItemWriter:
             "call_id": self._ids.take(call.id),
             "name": TOOL_NAMES.wire(call.name),
             "arguments": arguments_as_text(call.arguments),
+            **({"async": True} if call.is_async else {}),
         }
         self._open.add(call.id, item)
         return item

@@ -141,11 +141,24 @@ def tool_call(item: Any) -> ToolCall | None:
         return None
     call_id = call_id_of(item)
     if kind == "function_call":
-        return decoded_call(call_id, text_at(item, "name"), text_at(item, "arguments"))
+        name, arguments = text_at(item, "name"), text_at(item, "arguments")
+        return decoded_call(call_id, name, arguments, is_async=is_async(item))
     if kind == "custom_tool_call":
         arguments = json_text({"input": text_at(item, "input")})
-        return ToolCall(call_id, text_at(item, "name"), arguments)
+        return ToolCall(call_id, text_at(item, "name"), arguments, is_async=is_async(item))
     return ToolCall(call_id, kind.removesuffix("_call"), _action(item, _ACTIONS[kind]))
+
+
+def is_async(item: Any) -> bool:
+    """Return whether the model goes on without the output of a call.
+
+    https://developers.openai.com/api/docs/guides/async-tool-calling (2026-11). The objects of the
+    SDK, which has to call the field `async_`, are sent back under that name (openai 3.57.0).
+
+    >>> is_async({"async": True}), is_async({"async_": True}), is_async({"async": None})
+    (True, True, False)
+    """
+    return at(item, "async") is True or at(item, "async_") is True
 
 
 def runs_on_server(item: Any) -> bool:

@@ -19,6 +19,7 @@ from agentic.providers.openai_responses._items import ANSWERS as _ANSWERS
 from agentic.providers.openai_responses._items import (
     answered_id,
     call_id_of,
+    is_async,
     is_openais,
     is_unsealed,
     item_role,
@@ -158,7 +159,9 @@ def _unpaired(items: list[Any]) -> Iterator[Violation]:
                 problem = f"the output for {call_id!r} follows no call of that id"
                 yield Violation("orphaned_result", position, problem, _ORPHAN_SOURCE)
     for position, call in enumerate(map(tool_call, items)):
-        if call and call.id and call.id not in answered:
+        # The output of an asynchronous call may come in a later request:
+        # https://developers.openai.com/api/docs/guides/async-tool-calling (2026-11).
+        if call and call.id and call.id not in answered and not call.is_async:
             problem = f"the call {call.id!r} has no output"
             yield Violation("unanswered_call", position, problem, _UNANSWERED_SOURCE)
 
@@ -169,7 +172,9 @@ def _order(items: list[Any]) -> Iterator[Violation]:
     for position, item in enumerate(items):
         kind, call_id = type_of(item), answered_id(item, shells)
         if kind in _ANSWERS:
-            waiting.add(call_id)
+            # The model has gone on without the output of an asynchronous call.
+            if not is_async(item):
+                waiting.add(call_id)
         elif kind in _ANSWERS.values():
             waiting.discard(call_id)
         elif waiting:
