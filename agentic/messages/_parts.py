@@ -35,7 +35,9 @@ class ToolCall:
     """The JSON text exactly as the model wrote it, whether or not it is valid."""
     # Not compared: a message that an earlier version stored has the same call without it, and its
     # payload is still what it says.
-    is_async: bool = attrs.field(default=False, kw_only=True, eq=False, validator=must_be(bool))
+    is_async: bool = attrs.field(
+        default=False, kw_only=True, eq=False, repr=False, validator=must_be(bool)
+    )
     """Whether the model goes on without the result, which may come in any later request."""
     extra: Mapping[str, Any] = extra_fields()
 

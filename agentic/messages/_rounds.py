@@ -330,6 +330,8 @@ class _Splitter:
     """For each provider item with both: the positions of its results and of its text."""
     awaited: dict[str, list[int]] = attrs.field(factory=dict)
     """The positions of unanswered asynchronous calls, of all runs, by call id."""
+    parted: bool = False
+    """Whether late results are among the results of the latest run, in a message of their own."""
     homes: dict[int, _OpenRound] = attrs.field(factory=dict)
     """The round of each message with asynchronous calls, by position."""
 
@@ -339,9 +341,13 @@ class _Splitter:
             self._add_reply(position, message)
             return
         self.in_run = False
-        answered, late = self._answers(message, is_next=in_run or results_at is not None)
+        is_next = in_run or results_at is not None
+        answered, late = self._answers(message, is_next=is_next)
         if answered or late:
             caller = self._caller(min(answered)) if answered else self._new_round()
+            # It stays behind a late result: only from behind other messages it moves to its call.
+            self.parted |= is_next and not answered
+            caller.late |= is_next and self.parted
             caller.positions.append(position)
             for asked_at in late:
                 self._move(asked_at, caller)
@@ -415,7 +421,7 @@ class _Splitter:
 
     def _add_reply(self, position: int, message: Message) -> None:
         if not self.in_run:
-            self.in_run, self.waiting = True, {}
+            self.in_run, self.parted, self.waiting = True, False, {}
             self.run_start, self.run_length = len(self.rounds), 0
         self.rounds.append(_OpenRound([position]))
         self.run_length += 1

@@ -116,6 +116,16 @@ def test_two_outputs_of_one_message_may_come_apart() -> None:
     assert split_rounds(history[:-1])[0].positions == (0, 1, 2)
 
 
+@pytest.mark.parametrize("later", ["ab", "a"])
+def test_output_before_a_direct_one_stays_there(later: str) -> None:
+    """Both are results: no other message is between the calls and their outputs."""
+    history = [_called("a", later="a"), MORE, _called("b", later=later)]
+    history += [_answered("a"), _answered("b"), SAID]
+
+    assert close_open_rounds(history) is history
+    assert [found.positions for found in split_rounds(history)] == [(1,), (2, 4), (0, 3), (5,)]
+
+
 def test_output_beside_a_direct_one_joins_both_calls() -> None:
     """One message may answer an old call and a new one."""
     history = [_called("a", later="a"), SAID, MORE, _called("b"), _answered("a", "b"), SAID]
@@ -181,7 +191,9 @@ def _conversations(draw: st.DrawFn) -> list[Message]:
         elif running:
             late = running.pop(draw(st.integers(0, len(running) - 1)))
             if kind == "mixed":
-                history += [_called(now), _answered(late, now)]
+                answers = draw(st.sampled_from([[late, now], [now, late], [late], [now]]))
+                apart = [each for each in (late, now) if each not in answers]
+                history += [_called(now), _answered(*answers), *map(_answered, apart)]
             else:
                 history.append(_answered(late))
     return history
