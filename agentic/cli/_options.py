@@ -10,7 +10,7 @@ import click
 _F = TypeVar("_F", bound=Callable[..., Any])
 host_option = click.option(
     "--host",
-    # Neither server has accounts: whoever reaches the address may use it.
+    # Neither server has accounts: `_access` says who may use it.
     default="127.0.0.1",
     show_default=True,
     help="The address to listen on. Any other than loopback serves the network.",

@@ -1,23 +1,20 @@
 """The runs of an agent over HTTP: submit, watch, steer, approve, cancel.
 
-Bodies are JSON. An error is `{"error": "a sentence"}`. The API has no accounts: whoever reaches the
-address may do everything.
+Bodies are JSON. An error is `{"error": "a sentence"}`. The API has no accounts: whoever gets
+past the guard of its address (`_access`) may do everything.
 """
 
 import json
 import logging
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import attrs
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agentic.bridges.dbos import RunNotFound
 from agentic.cli._options import whole_number
@@ -29,19 +26,14 @@ if TYPE_CHECKING:
     from agentic.bridges.dbos import Service
 
 _log = logging.getLogger(__name__)
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _ENDED = {"done", "failed", "cancelled"}
 _MOST_BYTES = 4 * 2**20
 """Of a body. A message of a million tokens fits."""
 _SHOWN = 80
 
 
-def make_app(service: "Service", *, loopback: bool) -> Starlette:
-    """Return the ASGI application for a connected service.
-
-    With `loopback`, requests for another host are refused: a page in a browser could otherwise
-    reach this address by a name of its own.
-    """
+def make_app(service: "Service") -> Starlette:
+    """Return the ASGI application for a connected service."""
     api = _Api(service)
     routes = [
         Route("/sessions/{session_id}/runs", api.submit, methods=["POST"]),
@@ -58,8 +50,7 @@ def make_app(service: "Service", *, loopback: bool) -> Starlette:
         HTTPException: _not_served,
         Exception: _failed,
     }
-    guard = Middleware(_Guard, loopback=loopback)
-    return Starlette(routes=routes, exception_handlers=handlers, middleware=[guard])
+    return Starlette(routes=routes, exception_handlers=handlers)
 
 
 @attrs.frozen(eq=False)
@@ -122,33 +113,6 @@ class _Api:
     async def _events(self, run_id: str, after: int) -> AsyncIterator[str]:
         async for event in self.service.events(run_id, after=after):
             yield f"id: {event['id']}\nevent: {event['type']}\ndata: {json.dumps(event)}\n\n"
-
-
-@attrs.frozen(eq=False)
-class _Guard:
-    """Refuses what a page of another site makes a browser send."""
-
-    app: ASGIApp
-    loopback: bool
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and (told := self._refusal(Request(scope))):
-            await _json({"error": told}, 403)(scope, receive, send)
-            return
-        await self.app(scope, receive, send)
-
-    def _refusal(self, request: Request) -> str:
-        host, origin = request.headers.get("host", ""), request.headers.get("origin")
-        try:
-            name, site = urlsplit(f"//{host}").hostname, urlsplit(origin or "").netloc
-        except ValueError:  # a bracket that is not closed
-            return "the host or the origin is no address"
-        if self.loopback and name not in _LOOPBACK:
-            return f"the host {host!r} is not served: use 127.0.0.1"
-        # Only browsers send an origin.
-        if origin is not None and site != host:
-            return "pages of other sites are not served"
-        return ""
 
 
 async def _read(request: Request) -> dict[str, Any]:

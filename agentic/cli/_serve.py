@@ -5,7 +5,7 @@ Its worker ends as a service manager expects: at SIGTERM, in order, and within a
 
 import asyncio
 import contextlib
-import ipaddress
+import functools
 import logging
 import os
 import re
@@ -13,12 +13,13 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from agentic import _imports
+from agentic.cli._access import Guard, behind_proxy_option, check_exposure, read_token, token_option
 from agentic.cli._options import format_address, host_option, listen, port_option
 from agentic.cli._output import count_of, json_line, printable, say
 from agentic.cli._place import RunsPlace, describe_run, reachable, server_of
@@ -68,9 +69,18 @@ def _read_age(_: click.Context, __: click.Parameter, value: str | None) -> float
 @_database_option
 @port_option(8080)
 @host_option
+@token_option
+@behind_proxy_option
 @_drain_option
 def serve_command(
-    *, name: str, database: str | None, port: int, host: str, drain_seconds: float
+    *,
+    name: str,
+    database: str | None,
+    port: int,
+    host: str,
+    token_file: str | None,
+    behind_proxy: bool,
+    drain_seconds: float,
 ) -> None:
     """Serve an agent over HTTP, with a worker in the same process.
 
@@ -79,10 +89,14 @@ def serve_command(
 
     Example: agentic serve agent.yaml
     """
-    place = RunsPlace.of(name, database)
+    place, token = RunsPlace.of(name, database), read_token(token_file)
     # The port first: a second start by mistake must not open the database.
     with listen(host, port) as listening, _missing_server():
-        asyncio.run(_serve(place, listening, drain_seconds))
+        # Of the socket, because the host may be a name.
+        address = listening.getsockname()[0]
+        loopback = check_exposure(address, token=token, behind_proxy=behind_proxy)
+        guard = functools.partial(Guard, loopback=loopback, token=token)
+        asyncio.run(_serve(place, listening, guard, drain_seconds))
 
 
 @click.command("work")
@@ -142,19 +156,20 @@ def runs_command(
         click.echo(json_line(describe_run(run)) if as_json else _as_line(run))
 
 
-async def _serve(place: RunsPlace, listening: socket.socket, drain_seconds: float) -> None:
+async def _serve(
+    place: RunsPlace, listening: socket.socket, guard: Callable[[Any], Guard], drain_seconds: float
+) -> None:
     with _imports.quietly():
         import uvicorn  # noqa: PLC0415
 
         from agentic.cli._runs_api import make_app  # noqa: PLC0415
 
-    # Of the socket, because the host may be a name, and the port 0.
+    # Of the socket, because the port may be 0.
     host, port = listening.getsockname()[:2]
-    loopback = ipaddress.ip_address(host).is_loopback
     with _stop_signal() as stop:
         async with place.service() as service:
             config = uvicorn.Config(
-                make_app(service, loopback=loopback),
+                guard(make_app(service)),
                 lifespan="off",
                 log_config=None,
                 log_level="critical",  # streams that the end interrupts are no errors
@@ -168,8 +183,6 @@ async def _serve(place: RunsPlace, listening: socket.socket, drain_seconds: floa
             server.capture_signals = contextlib.nullcontext  # type: ignore[assignment, method-assign]
             async with _working(place, service, stop, drain_seconds) as worker:
                 say(f"serving on {format_address(host, port)}, with the runs in {_shown(place)}")
-                if not loopback:
-                    say("everybody on the network can use this agent, and approve its calls")
                 serving = asyncio.create_task(server.serve(sockets=[listening]))
                 await _until(stop, worker)
                 say("stopping: what is running is finished, or handed over")

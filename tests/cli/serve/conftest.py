@@ -63,7 +63,7 @@ class Command:
     @property
     def url(self) -> str:
         """Its address."""
-        found = re.search(r"http://127\.0\.0\.1:\d+", self.said)
+        found = re.search(r"http://127\.0\.0\.\d:\d+", self.said)
         assert found, self.said
         return found[0]
 

@@ -15,6 +15,11 @@ from agentic.cli import main
         ("serve none.yaml", "none.yaml"),
         ("serve {agent} --database mysql://me:secret@h/db", "must be sqlite:///PATH or postgresql"),
         ("serve {agent} --port {port}", "is in use: choose another one with --port"),
+        (
+            "serve {agent} --port 0 --host 0.0.0.0",
+            "everybody on the network could use 0.0.0.0: name",
+        ),
+        ("serve {agent} --port 0 --token-file model.py", "model.py: no such file"),
         ("work {agent} --database postgresql://127.0.0.1:1/none", "the database cannot be used"),
         ("work {agent} --database postgresql://me:secret@h:port/db", "must be sqlite:///PATH"),
         ("runs", "name an agent's file, or a --database"),

@@ -125,3 +125,16 @@ def test_bad_requests_get_one_sentence(place: Any) -> None:
     assert [each.status_code for each in replies] == [400] * 5 + [404, 404, 405] + [403] * 4
     assert all(set(each.json()) == {"error"} for each in replies)
     assert server.get("/runs") == []
+
+
+def test_token_opens_an_address(place: Any) -> None:
+    """On an address of loopback other than the usual one, too."""
+    (place.folder / "token").write_text("f00d\n")
+    server = place.serve("--host", "127.0.0.2", "--token-file", "token")
+    runs = f"{server.url}/runs"
+
+    refused = place.http.get(runs)
+    allowed = place.http.get(runs, headers={"authorization": "Bearer f00d"})
+
+    assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
+    assert (allowed.status_code, allowed.json()) == (200, [])
