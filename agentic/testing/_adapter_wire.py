@@ -108,21 +108,25 @@ def _survives_drops(adapter: Adapter, where: str, history: list[Message]) -> Non
 
 
 def check_edits(adapter: Adapter, where: str, history: Sequence[Message]) -> None:
-    """Edit every part of every message, with replace() and with the native items left unchanged.
+    """Edit every part of every message: replace() it, edit() it, and leave its native items as is.
 
     A stale payload would undo an edit: what was cut, masked or corrected would be sent after all.
     """
     before = is_accepted(adapter, where, history)
     for position, message in enumerate(history):
         for what, changes, old in _edits(message):
-            # replace() drops the native items, and evolve() keeps them, stale.
-            for edited in (message.replace(**changes), attrs.evolve(message, **changes)):
+            # replace() drops the native items, edit() keeps them apart, and evolve() stale.
+            for edited in (
+                message.replace(**changes),
+                message.edit(**changes),
+                attrs.evolve(message, **changes),
+            ):
                 view = [*history[:position], edited, *history[position + 1 :]]
                 after = is_accepted(adapter, f"{where}, with {what} edited", view)
                 # The old text may also occur elsewhere, so it must occur less often, not never.
                 stale = len(old) >= _TELLING and 0 < shows(before, old) <= shows(after, old)
                 if not shows(after, MARK) or stale:
-                    kept = ", though native still holds the old one" * (edited.native is not None)
+                    kept = ", though native still holds the old one" * (edited.origin is not None)
                     promise = f"an edited message goes out edited{kept}, but {what} did not change"
                     raise broken(f"{where}, message {position + 1}", promise)
         _drop_a_call(adapter, where, history, position)

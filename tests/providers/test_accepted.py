@@ -1,6 +1,7 @@
 """What `encode_request` makes of any history, no validator refuses, whoever serves the model."""
 
-import functools
+import asyncio
+import types
 from types import ModuleType
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agentic.loop import Input
 from agentic.messages import Media, Message, ToolCall, ToolResult, from_plain, to_plain
 from agentic.providers import (
     anthropic,
@@ -195,10 +197,33 @@ def test_server_is_told_by_address_and_name(model: str, base_url: str, server: s
 
 def test_every_server_names_its_source() -> None:
     """Whoever has rules says where they come from."""
-    plain = type(SERVERS["lax"])()
-    with_rules = [
-        rules
-        for rules in SERVERS.values()
-        if functools.reduce(lambda a, b: a or b, [rules != plain])
-    ]
+    plain = SERVERS["lax"]
+    with_rules = [rules for rules in SERVERS.values() if rules != plain]
     assert all(rules.sources for rules in with_rules)
+
+
+@pytest.mark.parametrize(
+    ("model", "roles"),
+    [
+        ("mistral-large-latest", ["user", "assistant", "user"]),
+        ("gpt-5", ["user", "assistant"]),
+    ],
+)
+def test_decider_names_its_server(model: str, roles: list[str]) -> None:
+    """By the model, as here, where the address is nobody's."""
+    bodies: list[dict[str, Any]] = []
+
+    class Completions:
+        async def create(self, **body: Any) -> Any:
+            bodies.append(body)
+            reply = {"role": "assistant", "content": "Done."}
+            return {"choices": [{"message": reply, "finish_reason": "stop"}]}
+
+    client: Any = types.SimpleNamespace(
+        chat=types.SimpleNamespace(completions=Completions()), base_url="http://127.0.0.1:1/v1"
+    )
+    history = (Message("user", "Hello."), Message("assistant", "Hi."))
+
+    asyncio.run(openai_chat.Decider(client, model).decide(Input(user_message="", history=history)))
+
+    assert [each["role"] for each in bodies[0]["messages"]] == roles

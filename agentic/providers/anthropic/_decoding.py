@@ -158,7 +158,7 @@ def _payloads(item: Any, roles: list[Any]) -> list[Any]:
     role = at(item, "role")
     # A reply that came first was accepted there, so no user message is put before it.
     # One behind another reply came so, too, and is not parted from it.
-    if role == "system" or (role == "assistant" and roles[0] in {None, "assistant"}):
+    if role == "system" or (role == "assistant" and roles[0] in (None, "assistant")):
         return [{"message": item, "between": roles}]
     content = [] if role == "assistant" else items_at(item, "content")
     are_results = list(map(_is_result, content))

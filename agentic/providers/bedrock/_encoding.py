@@ -8,7 +8,6 @@ made up would make every later request fail (https://github.com/vercel/ai/pull/1
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
 from operator import is_
 from typing import Any
 
@@ -115,6 +114,8 @@ def encode_request(
     # https://github.com/pydantic/pydantic-ai/issues/4495
     if not sent or at(sent[0], "role") == "assistant":
         sent.insert(0, {"role": "user", "content": [{"text": _OPENING}]})
+    if refuses_last_reply(model) and at(sent[-1], "role") == "assistant":
+        sent.append({"role": "user", "content": [{"text": _GO_ON}]})
     sent = fit_family(sent, model)
     config = _tool_config(sent, tools)
     return {
@@ -125,18 +126,33 @@ def encode_request(
 
 
 def _with_requests_between(messages: Sequence[Message]) -> Iterator[Message]:
-    """Put a request behind each reply that the model cannot continue.
+    """Put a request behind each reply without calls that another one follows.
 
-    A reply that follows another one was made by a request that ended so, and keeps it. Parts of one
-    turn from elsewhere are joined instead.
+    The other one was made by a request that ended so, and keeps it. Parts of one turn from
+    elsewhere are joined instead.
     """
-    for message, after in zip_longest(messages, messages[1:]):
-        yield message
-        if message.role != "assistant" or message.tool_calls:
+    before: Message | None = None
+    for message in messages:
+        if _is_silent(message):
             continue
-        answers = after is not None and after.role == "assistant"
-        if after is None or (answers and any(map(_payload, (message, after)))):
+        if before is not None and _answers(message, before):
             yield Message("user", _GO_ON)
+        yield message
+        before = message
+
+
+def _answers(message: Message, before: Message) -> bool:
+    are_replies = before.role == message.role == "assistant" and not before.tool_calls
+    return are_replies and any(map(_payload, (before, message)))
+
+
+def _is_silent(message: Message) -> bool:
+    """Return whether nothing is sent for a message."""
+    payload = _payload(message)
+    if payload is not None:
+        return all(map(is_blank, items_at(payload, "content")))
+    says = message.content.strip() or message.media
+    return not (says or message.tool_calls or message.tool_results)
 
 
 def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
