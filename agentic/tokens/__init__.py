@@ -18,6 +18,7 @@ from agentic.tokens._count import TokenCache as TokenCache
 from agentic.tokens._count import approx_token_counter as approx_token_counter
 from agentic.tokens._count import describe_largest as describe_largest
 from agentic.tokens._count import hidden_tokens as hidden_tokens
+from agentic.tokens._media import image_size as image_size
 
 if typing.TYPE_CHECKING:
     from agentic.tokens._estimate import EstimateCounter

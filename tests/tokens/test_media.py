@@ -17,8 +17,14 @@ from agentic.context.view import View
 from agentic.limits import media_costs
 from agentic.messages import Media, Message
 from agentic.providers import anthropic, gemini, openai_chat
-from agentic.tokens import CharCounter, ContextMeter, TokenCache, count_message_tokens, for_model
-from agentic.tokens._media import image_size
+from agentic.tokens import (
+    CharCounter,
+    ContextMeter,
+    TokenCache,
+    count_message_tokens,
+    for_model,
+    image_size,
+)
 
 # Made by Pillow 12.0: one picture of 37 by 21 pixels in each format, cut where nothing is read.
 PICTURES = {

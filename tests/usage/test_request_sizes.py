@@ -1,5 +1,7 @@
 """What was billed and how large a request was are two figures, in every adapter and bridge."""
 
+import asyncio
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +14,9 @@ from hypothesis import strategies as st
 from agentic.bridges.dicts import Conversation
 from agentic.context.budget import Policy
 from agentic.context.view import View
-from agentic.loop import Decision
+from agentic.durable._records import decode_decision, encode_decision
+from agentic.history import MemoryStore
+from agentic.loop import Decision, Input, Runner
 from agentic.messages import Message, from_plain, to_plain
 from agentic.providers import anthropic, gemini, openai_chat, openai_responses
 from agentic.providers.overflow import read_silent_overflow
@@ -394,3 +398,39 @@ def test_sum_is_no_silent_overflow() -> None:
     rounds = sum([Usage(60_000, 100)] * 4, Usage())
 
     assert read_silent_overflow(rounds, StopReason.STOP, 200_000) is None
+
+
+class _Searching:
+    """A decider whose replies took several requests."""
+
+    def __init__(self, last: Usage | None) -> None:
+        self.last = last
+
+    async def decide(self, request: Input, /) -> Decision:
+        """Reply."""
+        used = Usage(60_000, 100) + Usage(63_000, 200)
+        return Decision("Found.", usage=used, last_request=self.last)
+
+
+@pytest.mark.parametrize("last", [Usage(63_000, 200), None])
+def test_runner_stores_both_figures(last: Usage | None) -> None:
+    """The bill is in the result, the size of the last request with the stored reply."""
+    store = MemoryStore()
+
+    result = Runner(_Searching(last), store=store).run_sync("Search.")
+
+    stored = asyncio.run(store.load())[-1]
+    assert result.usage == Usage(123_000, 300, 123_300)
+    assert stored.usage == Usage(123_000, 300, 123_300)
+    assert _sizes(stored.request_usage) == _sizes(last)
+
+
+@pytest.mark.parametrize("last", [Usage(63_000, 200), None])
+def test_durable_record_keeps_both_figures(last: Usage | None) -> None:
+    """A decision that a replay reads back says what the first run knew."""
+    decision = asyncio.run(_Searching(last).decide(Input(user_message="", history=())))
+
+    read = decode_decision(json.loads(json.dumps(encode_decision(decision))))
+
+    assert read == decision
+    assert _sizes(read.request_usage) == _sizes(last)
