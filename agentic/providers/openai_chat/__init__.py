@@ -22,6 +22,10 @@ several. A message without a payload that can be sent back is rebuilt from its f
   a short neutral one.
 - These are replaced, always in the same way: an id that is empty, too long or already used, a name
   that OpenAI rejects, arguments that are not a JSON object, and a lone surrogate.
+- What single servers demand besides is written for the `server` or the `model` of a request: ids of
+  nine characters and a reply between a tool and a user for Mistral, a `reasoning_content` with each
+  call for DeepSeek and Moonshot, and more in `_servers`. A message that is added stays there in
+  later requests.
 """
 
 import typing
