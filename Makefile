@@ -4,7 +4,7 @@
 PYTHON ?= python3
 ENVIRONMENT := .venv
 BIN := $(ENVIRONMENT)/bin
-READY := $(ENVIRONMENT)/ready-$(notdir $(PYTHON))
+READY := $(ENVIRONMENT)/ready-$(subst /,-,$(PYTHON))
 # The releases that are installed, for every supported Python: `make lock` renews it. Without it, as in
 # `make test-newest`, they are whatever was released this morning.
 LOCK := constraints.txt
@@ -25,7 +25,7 @@ MOST := --hypothesis-profile=most
 FULL := --hypothesis-profile=full
 MODEL := .venv-model/ready
 
-.PHONY: demo quick test test-all test-newest test-floors test-model test-bridges lock lint unit bench picture docs package messages mutants format
+.PHONY: demo quick test test-all test-newest test-floors test-python test-model test-bridges lock lint unit bench picture docs package messages mutants format
 
 # Only what it needs, in an environment of its own: the core, click, rich, PyYAML, cattrs, msgspec.
 DEMO := .venv-demo/bin
@@ -60,8 +60,16 @@ quick: $(READY)
 	$(BIN)/pytest $(QUICK) -q -m "not slow and not corpus and not long and not model" \
 		$(addprefix --ignore=,$(FRAMEWORKS)) tests agentic
 
+# Another Python that works, the newest first; pyenv's need not be the one that is chosen.
+NEWEST_PYTHON = $(shell for each in python3.14 python3.13 python3.12 \
+	$$(ls -r $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python 2>/dev/null); \
+	do $$each -c '' 2>/dev/null && echo $$each && break; done)
+
 test-all: $(READY) $(MODEL) lint
 	$(BIN)/pytest $(PARALLEL) $(FULL) -m "not model"
+	@newest='$(NEWEST_PYTHON)'; if [ -n "$$newest" ]; \
+	then $(MAKE) ENVIRONMENT=.venv-other PYTHON=$$newest test-python; \
+	else echo "not run on another Python: there is no python3.14, python3.13 or python3.12 that works"; fi
 	$(BIN)/pytest -m model
 	$(BIN)/python tests/fresh_clone.py
 
@@ -70,13 +78,17 @@ test-all: $(READY) $(MODEL) lint
 test-newest: NEWEST := ENVIRONMENT=.venv-newest LOCK=
 test-newest:
 	rm -rf .venv-newest
-	$(MAKE) $(NEWEST) .venv-newest/ready-$(notdir $(PYTHON))
+	$(MAKE) $(NEWEST) .venv-newest/ready-$(subst /,-,$(PYTHON))
 	.venv-newest/bin/python tests/newest.py
 	$(MAKE) $(NEWEST) test
 
 # A small model on this machine, served by llama.cpp: built from source once (10 to 30 minutes).
 test-model: $(READY) $(MODEL)
 	$(BIN)/pytest -m model tests/model
+
+# The tests alone, without coverage: for test-all, or by hand with PYTHON and ENVIRONMENT.
+test-python: $(READY)
+	$(BIN)/pytest $(PARALLEL) $(MOST) -m "not long and not model"
 
 # Each bridge with the oldest and the newest versions of its framework, in environments of their own.
 # One bridge: make test-bridges ONLY=langchain

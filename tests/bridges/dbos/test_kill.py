@@ -88,6 +88,17 @@ def _kill_and_compare(make: Callable[..., Any], tmp_path: Path, size: Size) -> N
         assert PARTS["to_bytes"](found) == PARTS["to_bytes"](lost_too)
 
 
+async def _until_it_works(fleet: Any, worker: Any) -> None:
+    """Wait until a worker has begun a step: to kill it earlier disturbs nothing.
+
+    At the end there may be nothing left to begin, so not for longer than a minute.
+    """
+    for _ in range(600):
+        if any(process == worker.pid for process, *_ in fleet.traces.steps()):
+            return
+        await asyncio.sleep(0.1)
+
+
 async def _disturb(
     fleet: Any, names: list[str], size: Size
 ) -> tuple[dict[str, list[str]], list[str]]:
@@ -100,8 +111,11 @@ async def _disturb(
         await asyncio.gather(*(fleet.start_ready() for _ in range(size.workers)))
         supervisor = asyncio.create_task(fleet.supervise())
         for _ in range(size.kills):
+            worker = chance.choice(fleet.processes)
+            await _until_it_works(fleet, worker)
             await asyncio.sleep(chance.uniform(0, 1))
-            fleet.kill(chance.choice(fleet.processes))
+            if worker in fleet.processes:  # else the supervisor has replaced it
+                fleet.kill(worker)
             await fleet.start_ready()
         ends = [
             await service.result(run, timeout_seconds=600) for pair in runs.values() for run in pair
