@@ -17,7 +17,7 @@ from agentic.loop import Input
 from agentic.providers._model import ModelDecider, counted_tokens
 from agentic.providers.gemini._decoding import NAME
 from agentic.providers.gemini._encoding import TOOL_NAMES, encode_request
-from agentic.providers.gemini._fields import field, list_of, parts_of
+from agentic.providers.gemini._fields import CONTINUATION, field, list_of, parts_of, text_of
 from agentic.providers.gemini._replies import decode_response
 from agentic.providers.gemini._streaming import StreamedResponse, failure_in
 from agentic.providers.kit import plain, text_at
@@ -54,7 +54,30 @@ class Decider(ModelDecider):
     _limits: ModelLimits | None = attrs.field(default=None, kw_only=True)
 
     async def _whole(self, request: Input) -> Any:
-        call = self._call(request, should_return_http_response=True)
+        parts, token = [await self._part(request)], ""
+        # The SDK does not see that the reply goes on, since it does not read the raw response.
+        while (following := self._continuation(parts[-1])) and following != token:
+            token = following
+            parts.append(await self._part(request, token))
+        if len(parts) == 1:
+            return parts[0]
+        joined = StreamedResponse(self.model)
+        for part in parts:
+            joined.feed(part)
+        return joined.response()
+
+    def _continuation(self, response: Any) -> str:
+        """Return the token that continues a reply; empty if it is complete or is not continued."""
+        # The SDK's own switch: it is on unless the options say otherwise.
+        if self.options.get("automatic_continuation") is False:
+            return ""
+        first = next(iter(list_of(response, "candidates")), None)
+        goes_on = text_of(first, "finishReason") in ("", CONTINUATION)
+        return text_of(first, "continuationToken") if goes_on else ""
+
+    async def _part(self, request: Input, token: str = "") -> Any:
+        """Return the response to one request; of a reply that goes on, the next part."""
+        call = self._call(request, token, should_return_http_response=True)
         response = await self.client.aio.models.generate_content(**call)
         body = text_at(plain(response), "sdkHttpResponse", "body")
         found: Any = None
@@ -98,8 +121,10 @@ class Decider(ModelDecider):
         # The list says `models/NAME` where a request may say NAME.
         return [(model.name or "").removeprefix("models/") async for model in pages]
 
-    def _call(self, request: Input, **config: Any) -> dict[str, Any]:
+    def _call(self, request: Input, token: str = "", **config: Any) -> dict[str, Any]:
         body = self._body(request)
+        if token:
+            body["continuationToken"] = token
         tools = [*(self.options.get("tools") or ()), *body.pop("tools", ())]
         settings = {
             # The caller runs the tools, not the SDK.

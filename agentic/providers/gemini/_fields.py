@@ -18,6 +18,9 @@ ANSWERS = frozenset({"functionResponse", "function_response"})
 WITH_MEDIA = frozenset({"inlineData", "inline_data", "fileData", "file_data"})
 FIRST_PROMPT = "initialPromptTokenCount"
 """Not on the wire: the prompt of the first of several requests that a reply took."""
+CONTINUATION = "CONTINUATION"
+"""The finish reason of a request that reached its limit in the middle of a reply, which goes on
+after another request with the token that came with it (`FinishReason` in google-genai 3.6.1)."""
 TO_STANDARD = str.maketrans("-_", "+/")
 """Translates base64 of the URL-safe alphabet to the standard one."""
 

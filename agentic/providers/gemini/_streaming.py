@@ -22,6 +22,8 @@ from agentic.errors import ProviderError
 from agentic.providers._model import ModelStream, reported_error
 from agentic.providers.gemini._decoding import NAME
 from agentic.providers.gemini._fields import (
+    CONTINUATION,
+    FIRST_PROMPT,
     field,
     has_field,
     list_of,
@@ -30,6 +32,7 @@ from agentic.providers.gemini._fields import (
     text_of,
 )
 from agentic.providers.kit._pieces import GrowingText, join_pieces
+from agentic.usage import Usage
 
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d{1,9})\]|\[(?:'([^']*)'|"([^"]*)")\]""")
 # The maximum nesting of protocol buffers in JSON (`google.protobuf.json_format.Parse`, 2026-11).
@@ -215,6 +218,10 @@ class StreamedResponse(ModelStream):
     """
 
     _fields: dict[str, Any] = attrs.field(factory=dict, init=False)
+    _earlier: dict[str, Any] = attrs.field(factory=dict, init=False)
+    """The counts of the earlier requests, if the reply took several."""
+    _counts: dict[str, Any] = attrs.field(factory=dict, init=False)
+    """The counts of the latest request so far."""
     _candidates: dict[int, _Candidate] = attrs.field(factory=dict, init=False)
 
     def _process(self, event: Any) -> str:
@@ -222,13 +229,29 @@ class StreamedResponse(ModelStream):
         failure = failure_in(data, text_of(data, "modelVersion") or self.model)
         if failure is not None:
             raise failure
-        before, counts = _dict(self._fields, "usageMetadata"), _dict(data, "usageMetadata")
+        self._continue()
+        counts = _dict(data, "usageMetadata")
         self._fields |= {key: data[key] for key in data if key not in _THE_SDK_S}
-        if before or counts:
-            whole = has_field(counts, "totalTokenCount")  # others have only the traffic type
-            self._fields["usageMetadata"] = counts if whole else {**before, **counts}
+        whole = has_field(counts, "totalTokenCount")  # others have only the traffic type
+        self._counts = counts if whole else {**self._counts, **counts}
+        if self._earlier or self._counts:
+            self._fields["usageMetadata"] = _sum(self._earlier, self._counts)
         told = [each for each in list_of(data, "candidates") if isinstance(each, dict)]
         return "".join(map(self._add, told))
+
+    def _continue(self) -> None:
+        """Begin the next request of a reply if the latest one reached the limit of a request.
+
+        The SDK continues a stream itself from 3.6 on. It then leaves this reason out, and sums up
+        the counts (`StreamContinuation.observe` in google-genai 3.6.1).
+        """
+        first = self._candidates.get(min(self._candidates, default=0))
+        if first is None or text_of(first.said, "finishReason") != CONTINUATION:
+            return
+        for candidate in self._candidates.values():
+            for name in ("finishReason", "finishMessage", "continuationToken"):
+                candidate.said.pop(name, None)
+        self._earlier, self._counts = _sum(self._earlier, self._counts), {}
 
     def _add(self, candidate: dict[str, Any]) -> str:
         given = field(candidate, "index")
@@ -246,6 +269,25 @@ class StreamedResponse(ModelStream):
         if not ended:
             return None
         return {**self._fields, **({"candidates": candidates} if candidates else {})}
+
+
+def _sum(earlier: dict[str, Any], counts: dict[str, Any]) -> dict[str, Any]:
+    """Return the counts of several requests, each of which is billed, and the first prompt.
+
+    >>> _sum({"promptTokenCount": 9}, {"promptTokenCount": 12})
+    {'promptTokenCount': 21, 'initialPromptTokenCount': 9}
+    """
+    if not earlier or not counts:
+        return earlier or counts
+    both = {**earlier, **counts}
+    for name, value in both.items():
+        if name.endswith("Count"):
+            # JSON made from protocol buffers may write a count as a text, which `Usage` can read.
+            both[name] = sum(Usage(input=each.get(name)).input for each in (earlier, counts))
+        elif isinstance(value, list):
+            both[name] = [*list_of(earlier, name), *list_of(counts, name)]
+    first = earlier.get(FIRST_PROMPT) or earlier.get("promptTokenCount")
+    return {**both, **({FIRST_PROMPT: first} if first else {})}
 
 
 def _dict(data: Any, name: str) -> dict[str, Any]:
