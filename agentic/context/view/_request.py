@@ -427,6 +427,8 @@ class RequestBuilder:
 
     def cut(self, draft: Draft) -> Draft:
         """Return the draft with a view cut to the window, as far as possible."""
+        if draft.continues and not draft.fits:
+            draft = self.begin(draft)
         notes: list[Note] = []
         if any(each.part == _SHARE and each.after is not each.before for each in draft.stages):
             text = "the summary is over its share of the window: it is shown in part"

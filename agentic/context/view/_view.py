@@ -36,6 +36,9 @@ from agentic.messages import Message
 from agentic.tokens import Counter
 from agentic.usage import Usage
 
+_WORTHWHILE = 0.9
+"""A new epoch takes the place of a summary if it makes the request at most this large, as a share.
+Budgets call a compaction that frees less than a tenth a low gain."""
 _AFTER_OVERFLOW = 0.75
 """The largest size of a second request, as a share of the refused one's. The provider counts
 differently, so a request that is only just smaller may be refused again."""
@@ -428,10 +431,12 @@ class View:
         reasoning = self._builder.reasoning
         reasoning.model, reasoning.server_drops = self.model, self.server_drops
         draft = self._builder.draft(history, system_prompt, tools, idle_seconds=idle_seconds)
-        # What can be left out without a summary goes first.
-        if draft.continues and (not draft.fits or self._scheduler.due(draft)):
-            return self._builder.begin(draft)
-        return draft
+        if not draft.continues or (draft.fits and not self._scheduler.due(draft)):
+            return draft
+        # What can be left out without a summary goes first, unless that would hardly help: the
+        # next request would begin another epoch.
+        begun = self._builder.begin(draft)
+        return begun if begun.tokens <= _WORTHWHILE * draft.tokens else draft
 
     def _finish(
         self, draft: Draft, compaction: Compaction | None, notes: Sequence[Note] = ()
