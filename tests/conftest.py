@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 import pytest
+from jinja2.exceptions import TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from agentic.messages import Message, ToolCall, ToolResult
 
@@ -29,6 +31,36 @@ if TYPE_CHECKING:
     from aiohttp import web
 
 Handler: TypeAlias = "Callable[[web.Request], Awaitable[web.StreamResponse]]"
+
+# Templates of our own, with the checks of two others: lines 83-86 of
+# https://huggingface.co/Qwen/Qwen3.5-27B/blob/main/chat_template.jinja, and those that
+# https://github.com/anomalyco/opencode/issues/5034 quotes of Ministral's and Devstral's (2026-11).
+_CHAT_TEMPLATES = {
+    "qwen": """
+{%- for m in messages %}
+{%- if m.role == "system" and not loop.first %}
+{{- raise_exception("System message must be at the beginning.") }}
+{%- endif %}
+<{{ m.role }}>{{ text_of(m) }}
+{%- endfor %}
+""",
+    "mistral": """
+{%- set rest = messages[1:] if messages[0].role == "system" else messages %}
+{%- if messages[0].role == "system" %}<system>{{ text_of(messages[0]) }}{% endif %}
+{%- set turns = namespace(n=0) %}
+{%- for m in rest %}
+{%- if m.role == "user" or (m.role == "assistant" and not m.tool_calls) %}
+{%- if (m.role == "user") != (turns.n % 2 == 0) %}
+{{- raise_exception("conversation roles must alternate user and assistant roles") }}
+{%- endif %}
+{%- set turns.n = turns.n + 1 %}
+{%- elif m.role not in ("assistant", "tool") %}
+{{- raise_exception("Only user, assistant and tool roles are supported") }}
+{%- endif %}
+<{{ m.role }}>{{ text_of(m) }}
+{%- endfor %}
+""",
+}
 
 
 @pytest.fixture(scope="session")
@@ -292,3 +324,25 @@ def run_python() -> Callable[[str], str]:
         return done.stdout.strip()
 
     return run
+
+
+@pytest.fixture(scope="session")
+def render_chat() -> Callable[[str, list[Any]], str]:
+    """Return what renders messages of Chat Completions by a template, as vLLM and others do it.
+
+    The template raises for what it does not accept.
+    """
+
+    def refuse(reason: str) -> None:
+        raise TemplateError(reason)
+
+    def text_of(item: Any) -> str:
+        content = item["content"]
+        return content if isinstance(content, str) else "\n".join(part["text"] for part in content)
+
+    def render(name: str, messages: list[Any]) -> str:
+        environment = ImmutableSandboxedEnvironment()
+        environment.globals |= {"raise_exception": refuse, "text_of": text_of}
+        return environment.from_string(_CHAT_TEMPLATES[name]).render(messages=messages)
+
+    return render

@@ -287,3 +287,20 @@ def test_list_kept_from_an_earlier_version_is_mended(forms: Any, wire: ModuleTyp
 
     [record] = [item for item in sent if "[Context Summary" in json.dumps(item)]
     assert record["role"] == "user"
+
+
+@pytest.mark.parametrize(
+    ("model", "template"), [("Qwen3.6-27B", "qwen"), ("Devstral-Small-2", "mistral")]
+)
+def test_chat_template_accepts_a_growing_conversation(
+    forms: Any, render_chat: Any, model: str, template: str
+) -> None:
+    """With calls, over several compactions; before, every request after the first was refused."""
+    conversation, compactions = forms.make(openai_chat, model=model), 0
+    items: list[Any] = [{"role": "system", "content": "Be brief."}]
+    for number in range(40):
+        items += forms.to_items(openai_chat, forms.exchange(number, calls=1))
+        text = render_chat(template, conversation.fit(items))
+        compactions += conversation.latest.compaction is not None
+    assert compactions > 3
+    assert "[Context Summary" in text
