@@ -26,6 +26,7 @@ T = TypeVar("T")
 NOWHERE = (0, 0)
 """What a caller knows of a session that has no entries."""
 _STATES = "SELECT seq, view, standing, messages, summarized FROM entries WHERE session = ?"
+_LATER = "SELECT kind, text FROM entries WHERE session = ? AND seq > ? AND kind <> 'message'"
 _TEXTS = "SELECT seq, text FROM entries WHERE session = ?"
 # With `AND key = ?` alone, SQLite 3.40 reads every entry of the session instead of the index.
 _KEYED = "AND seq IN (SELECT seq FROM entries WHERE session = ? AND key = ?) ORDER BY seq"
@@ -106,6 +107,18 @@ class SessionRows:
     def state(self) -> Question[State]:
         """Return the present state."""
         return (yield from self._find_state("ORDER BY seq DESC LIMIT 1"))
+
+    def point(self) -> Question[tuple[int, int]]:
+        """Return the point in the session at which it stands now."""
+        return self.locate((yield from self.state()).seq)
+
+    def is_rewritten(self, since: tuple[int, int]) -> Question[bool]:
+        """Return whether the history before a point is another one by now."""
+        session, seq = since
+        if session not in {NOWHERE[0], self.session}:
+            return True
+        later = yield Query(_LATER, (self.session, seq))
+        return any(kind != "optional" or text.startswith(REDACTION) for kind, text in later)
 
     def before_replace(self, state: State) -> Question[State]:
         """Return the state before the replace that is in force in this state.
@@ -288,6 +301,22 @@ class RowStore(BaseStore):
         if (seq := self._writer.seq) is not None:
             return seq
         return (await self._answer(SessionRows.state, NEW)).seq
+
+    async def point(self) -> tuple[int, int]:
+        """Return the point in the session at which it stands now, for `is_rewritten`.
+
+        Raises what `load` raises.
+        """
+        return await self._answer(SessionRows.point, NOWHERE)
+
+    async def is_rewritten(self, since: tuple[int, int]) -> bool:
+        """Return whether the history before a point was replaced, restored or redacted since.
+
+        So was that of a session that was deleted. Costs little: it reads what was written since.
+        Raises what `load` raises.
+        """
+        is_gone = since != NOWHERE
+        return await self._answer(lambda rows: rows.is_rewritten(since), is_gone)
 
     @property
     def _name(self) -> str:

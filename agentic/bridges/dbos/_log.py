@@ -8,8 +8,9 @@ import attrs
 
 from agentic.bridges.dbos._lease import LeaseLost
 from agentic.bridges.dbos._steps import DbosSteps
-from agentic.bridges.dbos._stores import SessionWriter
-from agentic.errors import HistoryUnavailable
+from agentic.bridges.dbos._stores import REWRITTEN, SessionWriter
+from agentic.errors import HistoryUnavailable, OutputNotFound
+from agentic.history._outputs import encode_output, make_ref
 from agentic.messages import Message, to_plain
 
 T = TypeVar("T")
@@ -27,6 +28,10 @@ class RunLog:
     is_repeated: bool = attrs.field(init=False, default=False)
     """Whether an earlier attempt at the run has been here."""
     is_compacted: bool = attrs.field(init=False, default=False)
+    has_tools: bool | None = attrs.field(init=False, default=None)
+    """Whether the run had tools when it began; None if that is not on record."""
+    _point: tuple[int, int] | None = attrs.field(init=False, default=None)
+    """The point of the session at which it was read; None if that is not on record."""
     _known: int = attrs.field(init=False, default=0)
     """How many messages the session had when the run began."""
     _appended: int = attrs.field(init=False, default=0)
@@ -37,18 +42,37 @@ class RunLog:
         """Return how many messages the session's history has, with those of this run."""
         return self._known + self._appended
 
-    async def open(self) -> None:
+    @property
+    def point(self) -> tuple[int, int] | None:
+        """Return the point of the session at which the run has read it."""
+        return self._point
+
+    async def open(self, *, has_tools: bool = False) -> None:
         """Read the session, without what an earlier attempt has appended."""
-        loaded = list(await self.writer.read(lambda store: store.load()))
+
+        async def look(store: Any) -> tuple[tuple[int, int], list[Message]]:
+            # In this order: what is rewritten between the two is found to be later.
+            return tuple(await store.point()), list(await store.load())
+
+        point, loaded = await self.writer.read(look)
 
         # A step, so that a replay finds the session as it was when the run began.
-        async def count() -> int:
+        async def describe() -> dict[str, Any]:
             self.is_repeated = False
-            return len(loaded)
+            return {"known": len(loaded), "point": point, "tools": has_tools}
 
         self.is_repeated = True
-        self._known = await self.steps.run("open session", count)
+        record = await self.steps.run("open session", describe)
+        # Earlier versions have recorded the number alone.
+        record = {"known": record} if isinstance(record, int) else record
+        self._known, self.has_tools = record["known"], record.get("tools")
+        self._point = tuple(record["point"]) if "point" in record else None
         self.view = loaded[: self._known]
+
+    async def find_refusal(self) -> str:
+        """Return why the run must not go on with what it has read; empty if it may."""
+        is_rewritten = await self.writer.read(self._is_rewritten)
+        return REWRITTEN.format(self.writer.session_id) if is_rewritten else ""
 
     async def load(self) -> list[Message]:
         """Return the history of the run."""
@@ -77,7 +101,17 @@ class RunLog:
     async def put(self, output: str) -> str:
         """Store a whole output with the session."""
         self.steps.check()
-        return str(await self._write(lambda store: store.put(output)))
+
+        async def put(store: Any) -> str:
+            # A replay stores what is there; anything else may hold what was redacted.
+            if await self._is_rewritten(store):
+                try:
+                    await store.get(make_ref(encode_output(output)))
+                except OutputNotFound:
+                    raise self._refuse() from None
+            return str(await store.put(output))
+
+        return await self._write(put)
 
     async def get(self, ref: str) -> str:
         """Return a stored output."""
@@ -100,9 +134,20 @@ class RunLog:
         return await self.put(json.dumps([to_plain(message) for message in self.view]))
 
     async def _flush(self, store: Any) -> None:
+        is_rewritten = await self._is_rewritten(store)
         for key, message in self._waiting:
             self.steps.check()
-            await store.append(message, key=key)
+            if not is_rewritten:
+                await store.append(message, key=key)
+            # A replay repeats what is there, perhaps after its own compaction.
+            elif not await store.has_key(key):
+                raise self._refuse()
+
+    async def _is_rewritten(self, store: Any) -> bool:
+        return self._point is not None and bool(await store.is_rewritten(self._point))
+
+    def _refuse(self) -> BaseException:
+        return self.steps.refuse(REWRITTEN.format(self.writer.session_id))
 
     async def _write(self, step: Callable[[Any], Awaitable[T]]) -> T:
         try:

@@ -8,6 +8,7 @@ of the attempts are made alone.
 
 import functools
 import logging
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -17,13 +18,14 @@ import sqlalchemy as sa
 from agentic._lazy import asyncio
 from agentic.bridges.dbos._feed import Feed
 from agentic.bridges.dbos._log import RunLog
+from agentic.bridges.dbos._steps import RunRefused
 from agentic.bridges.dbos._tables import Control, Tables, insist
 from agentic.context.view import View
 from agentic.durable import Durable
 from agentic.errors import HistoryUnavailable
-from agentic.loop import Result, Runner
-from agentic.messages import Message, ToolCall
-from agentic.tools import Approval, RequireApproval, ToolDefinition
+from agentic.loop import Executor, Result, Runner
+from agentic.messages import Message, ToolCall, ToolResult
+from agentic.tools import Approval, Registry, RequireApproval, ToolDefinition
 from agentic.usage import WITHOUT_SUMMED
 
 _log = logging.getLogger(__name__)
@@ -96,11 +98,15 @@ class RunAttempt:
     _arrived: list[list[Any]] = attrs.field(init=False, factory=list)
     """Steering that no step has recorded yet: numbers and texts."""
     _taken: set[int] = attrs.field(init=False, factory=set)
+    _calls: set[str] = attrs.field(init=False, factory=set)
+    """The ids of the calls in progress, those that wait for an answer included."""
+    _waiting: set[str] = attrs.field(init=False, factory=set)
+    """The ids of the calls that wait for an answer."""
     _answers: "dict[str, asyncio.Future[Approval]]" = attrs.field(init=False, factory=dict)
 
     async def serve(self, runner: Runner, message: str, started: datetime) -> dict[str, Any]:
         """Run a Runner with recorded steps, and return the outcome of the run."""
-        await self.log.open()
+        await self.log.open(has_tools=runner.executor is not None)
         if self.log.is_repeated and (problem := await self.trial.begin()):
             return await self._give_up(message, started, problem)
         steps, feed = self.log.steps, Feed(self.tables, self.run_id)
@@ -110,13 +116,18 @@ class RunAttempt:
         self._runner = self._wrap(runner, durable)
         feed.connect(self._runner)
         writing = asyncio.create_task(feed.write())
-        steps.inbox = self
+        steps.inbox, steps.find_refusal = self, self.log.find_refusal
         try:
             with durable.clock():
                 return await self._run(self._runner, message)
+        except RunRefused as refusal:
+            self.log.is_compacted = False
+            return {"state": "failed", "problem": str(refusal)}
         finally:
+            # What comes from here on is too late: there is no run that could read it.
+            steps.inbox = None
             feed.disconnect()
-            if steps.over is not None:
+            if steps.over is not None and not isinstance(steps.over, RunRefused):
                 writing.cancel()  # the next owner stores the events of what it does
             else:
                 await writing
@@ -157,8 +168,31 @@ class RunAttempt:
         if not answer.done():
             body = {"call_id": call.id, "name": tool.name, "arguments": call.arguments}
             await insist(self.tables.send, self.run_id, "ask", body)
-        await self.trial.succeed()
-        return await answer
+        self._waiting.add(call.id)
+        await self._rest()
+        approval = await answer
+        self._waiting.discard(call.id)
+        # It may have taken days. The step that runs the call had begun before.
+        if refusal := await self.log.find_refusal():
+            return Approval(allowed=False, reason=refusal)
+        return approval
+
+    def begin_call(self, call: ToolCall) -> None:
+        """Note that a call is in progress."""
+        self._calls.add(call.id)
+
+    async def end_call(self, call: ToolCall) -> None:
+        """Note that a call has ended."""
+        self._calls.discard(call.id)
+        await self._rest()
+
+    async def _rest(self) -> None:
+        """Begin to count the attempts anew if all that is in progress waits for a person.
+
+        A call that runs at the same time may be the one that ends the worker.
+        """
+        if self._waiting and self._calls <= self._waiting:
+            await self.trial.succeed()
 
     def _answer(self, call_id: str) -> "asyncio.Future[Approval]":
         return self._answers.setdefault(call_id, self.loop.create_future())
@@ -174,7 +208,7 @@ class RunAttempt:
             if not self._is_cancelled:  # the worker is stopped: another one goes on
                 raise
             outcome = {"state": "cancelled"}
-        except HistoryUnavailable:  # the run goes on when the database is back
+        except (HistoryUnavailable, RunRefused):  # a run goes on when the database is back
             raise
         except Exception as problem:  # noqa: BLE001  a failure is an outcome
             self.log.steps.check()
@@ -191,17 +225,40 @@ class RunAttempt:
 
     def _wrap(self, runner: Runner, durable: Durable) -> Runner:
         executor: Any = runner.executor
+        # As on record: a run that had tools has steps for them, and one that had none has not.
+        if executor is None and self.log.has_tools:
+            executor = RequireApproval(Registry(), self)
+        elif self.log.has_tools is False:
+            executor = None
         if isinstance(executor, RequireApproval):
             executor = attrs.evolve(executor, approver=durable.approver(self))
         return attrs.evolve(
             runner,
             decider=durable.decider(runner.decider),
-            executor=None if executor is None else durable.executor(executor),
+            executor=None if executor is None else _Calls(durable.executor(executor), self),
             store=self.log,
             budget=None if runner.budget is None else _DurableViews(runner, durable),
             strategies=() if runner.budget is not None else runner.strategies,
             tool_timeout_seconds=None,
         )
+
+
+@attrs.frozen(eq=False)
+class _Calls:
+    """An executor that notes which calls are in progress."""
+
+    inner: Executor
+    attempt: RunAttempt
+
+    async def list_tools(self) -> Sequence[ToolDefinition]:
+        return await self.inner.list_tools()
+
+    async def execute(self, call: ToolCall, /) -> ToolResult:
+        self.attempt.begin_call(call)
+        try:
+            return await self.inner.execute(call)
+        finally:
+            await self.attempt.end_call(call)
 
 
 @attrs.frozen(eq=False)

@@ -265,6 +265,8 @@ class Service:
     async def steer(self, run_id: str, message: str) -> None:
         """Add a user message to an active run: the model reads it at its next decision.
 
+        If it comes after the latest decision, nobody reads it: the run ends as it would have.
+
         Raises:
             ConfigError: the message is blank, or the run is over.
         """

@@ -8,6 +8,19 @@ from dbos import DBOS, error
 
 from agentic._lazy import asyncio
 from agentic.bridges.dbos._lease import LeaseLost, WorkerLease
+from agentic.errors import AgenticError
+
+_CHANGED = "the agent was changed while this run was open, and no longer fits what is on record"
+
+
+@attrs.define
+class RunRefused(AgenticError):
+    """A run that must not go on, in whatever attempt: its session or its agent is another one."""
+
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.problem}: submit the message again"
 
 
 @attrs.define(eq=False)
@@ -22,6 +35,8 @@ class DbosSteps:
     inbox: Any = None
     """Has `arrived()`, the messages that came during a step, which become part of its record; and
     `take(messages)`, which is called with them, in every attempt."""
+    find_refusal: Callable[[], Awaitable[str]] | None = None
+    """Called before the work of a step: why the run must not go on, or an empty text."""
     on_record: Callable[[], Awaitable[None]] | None = None
     """Called once, when a step of this attempt is on record."""
     over: BaseException | None = attrs.field(default=None, init=False)
@@ -32,6 +47,7 @@ class DbosSteps:
         """Run a step, or return its record.
 
         Raises:
+            RunRefused: the run must not go on.
             BaseException: this worker no longer owns the run.
         """
         # Before the first await: calls that run side by side keep their numbers in a replay.
@@ -41,11 +57,16 @@ class DbosSteps:
             record = await reserved.run_async({"name": name}, self._work, function, args)
         except asyncio.CancelledError:
             raise
+        except error.DBOSUnexpectedStepError as problem:
+            # The agent has other tools by now, for instance, or another strategy.
+            raise self.refuse(_CHANGED) from problem
         except BaseException as problem:
             # The function never raises: this is the engine, and what is not recorded must have no
             # consequences.
             self.over = self.over or problem
             raise
+        if refusal := record.get("refused", ""):
+            raise self.refuse(refusal)
         if self.inbox is not None:
             self.inbox.take(record["arrived"])
         if self._has_worked and self.on_record is not None:
@@ -66,6 +87,11 @@ class DbosSteps:
             self.over = error.DBOSWorkflowConflictIDError(run_id)
         return self.over
 
+    def refuse(self, problem: str) -> BaseException:
+        """End the run, which must not go on; return what to raise."""
+        self.over = self.over or RunRefused(problem)
+        return self.over
+
     def stop(self) -> None:
         """End this attempt, because its worker ends."""
         # By the engine's own word, it would wait for the next owner's outcome, for up to 10 s.
@@ -79,6 +105,9 @@ class DbosSteps:
             raise self.give_up(DBOS.workflow_id or "") from lost
         # The wait for the lease may have been long.
         self.check()
+        if self.find_refusal is not None and (refusal := await self.find_refusal()):
+            # On record: a replay ends here, too.
+            return {"value": None, "arrived": [], "refused": refusal}
         value = await function(*args)
         self._has_worked = True
         # In the record, so that a replay steers the run at the same turn, without a step for it.

@@ -12,6 +12,7 @@ closes. So a store stays open after a write, until another session needs its pla
 
 import contextlib
 import json
+import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Protocol, TypeVar, runtime_checkable
@@ -20,11 +21,19 @@ import attrs
 
 from agentic._lazy import asyncio
 from agentic.bridges.dbos._lease import WorkerLease
-from agentic.errors import HistoryConflict, HistoryError, HistoryNotWritten, HistoryUnavailable
+from agentic.errors import (
+    HistoryConflict,
+    HistoryError,
+    HistoryNotWritten,
+    HistoryUnavailable,
+    OutputNotFound,
+)
 from agentic.history import Lease, LeasedSessions
 from agentic.messages import from_plain
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
+REWRITTEN = "session {!r} was redacted, undone or replaced while this run was open"
 _PATIENCE_SECONDS = 30.0
 """How long to wait for another writer of the session, besides the lease that it may have."""
 _PASSING = (HistoryConflict, HistoryNotWritten, HistoryUnavailable)
@@ -158,18 +167,38 @@ class SessionWriter:
         async with self._one_at_a_time:
             return await self._patiently(lambda: self._write(step))
 
-    async def compact(self, ref: str, replaces: int) -> dict[str, Any]:
-        """Replace the history by the view that the latest run left, if it is not yet."""
+    async def compact(
+        self, ref: str, replaces: int, point: tuple[int, int] | None = None
+    ) -> dict[str, Any]:
+        """Replace the history by the view that the latest run left, if it is not yet.
 
-        async def apply(store: Any) -> None:
-            view = [from_plain(plain) for plain in json.loads(await store.get(ref))]
+        The view stands for a history that was read at a point of the session. If that is another
+        one by now, the view is dropped.
+        """
+
+        # Under the lease of the session, so nobody changes it between the question and the answer.
+        async def apply(store: Any) -> dict[str, Any]:
+            is_rewritten = point is not None and await store.is_rewritten(point)
             history = await store.load()
+            try:
+                view = [from_plain(plain) for plain in json.loads(await store.get(ref))]
+            except OutputNotFound:  # a redaction has removed it
+                return self._drop()
             # A kill after the replacement repeats this step, which then finds the view in place.
-            if len(history) >= replaces and history[: len(view)] != view:
+            if history[: len(view)] == view:
+                return {}
+            if is_rewritten:
+                return self._drop()
+            if len(history) >= replaces:
                 await store.replace(view, replaces=replaces)
+            return {}
 
-        await self.write(apply)
-        return {}
+        return dict(await self.write(apply))
+
+    def _drop(self) -> dict[str, Any]:
+        problem = REWRITTEN.format(self.session_id)
+        _log.warning("a compaction is dropped: %s", problem)
+        return {"dropped": problem}
 
     async def release(self) -> None:
         """Let the next run of the session begin at once, whichever worker has it."""

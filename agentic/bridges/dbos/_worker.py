@@ -8,7 +8,7 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import datetime
 from typing import Any, Self
 
@@ -251,11 +251,14 @@ class Worker:
         return agentic_run
 
     def _make_compaction(self) -> Callable[..., Any]:
-        async def agentic_compaction(session_id: str, ref: str, replaces: int) -> dict[str, Any]:
+        async def agentic_compaction(
+            session_id: str, ref: str, replaces: int, point: Sequence[int] | None = None
+        ) -> dict[str, Any]:
             steps, writer = DbosSteps(self._lease), self._make_writer(session_id)
+            place = None if point is None else tuple(point)
             async with self._retrying(str(DBOS.workflow_id), steps):
                 try:
-                    return dict(await steps.run("compact", writer.compact, ref, replaces))
+                    return dict(await steps.run("compact", writer.compact, ref, replaces, place))
                 finally:
                     await writer.release()
 
@@ -320,6 +323,7 @@ class Worker:
             log.writer.session_id,
             ref,
             log.stored,
+            log.point,
         )
         return {}
 
