@@ -18,6 +18,8 @@ from agentic.tools import ToolDefinition
 
 _logger = logging.getLogger(__name__)
 _DIGEST_TOKENS = 2_000
+# Of a policy that compacts before the window is full: see `Policy.for_window`.
+_MOST_DIGEST_TOKENS, _PARTS_OF_WINDOW = 8_000, 8
 # The size of a digest, as a share of the available tokens. A View shows a summary of up to 30 %
 # whole, of which the heading and the mark take 46 to 53 tokens.
 _DIGEST_SHARE, _HEADING_TOKENS = 0.24, 64
@@ -95,7 +97,7 @@ def _policy_for(window: Policy | int | str) -> Policy:
     if isinstance(window, Policy):
         return window
     if not isinstance(window, str):
-        return Policy(window)
+        return Policy.for_window(window)
     model_limits = limits.lookup(window)
     if not model_limits.usable:
         raise ConfigError(
@@ -106,7 +108,7 @@ def _policy_for(window: Policy | int | str) -> Policy:
         )
     if model_limits.note:
         _logger.warning("the window of %s is not known: %s", window, model_limits.note)
-    return Policy(model_limits.context_window)
+    return Policy.for_window(model_limits.context_window)
 
 
 def _estimate(family: str) -> ModelCounter:
@@ -117,10 +119,13 @@ def _estimate(family: str) -> ModelCounter:
 
 def _digest_tokens(policy: Policy) -> int:
     """Return how large a digest may be so that it is shown whole."""
-    limits_ = [policy.available_tokens] if policy.context_window else []
+    limits_ = [policy.trigger_tokens] if policy.context_window else []
     limits_ += [] if policy.max_tokens is None else [policy.max_tokens]
     sizes = [
         min(int(_DIGEST_SHARE * most), int(policy.summary_share * most) - _HEADING_TOKENS)
         for most in limits_
     ]
-    return min([_DIGEST_TOKENS, *(max(50, size) for size in sizes)])
+    most = _DIGEST_TOKENS
+    if policy.compact_at is not None:
+        most = min(_MOST_DIGEST_TOKENS, policy.context_window // _PARTS_OF_WINDOW)
+    return min([most, *(max(50, size) for size in sizes)])

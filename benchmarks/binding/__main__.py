@@ -46,6 +46,10 @@ def main() -> int:
         from benchmarks.binding import recorded  # noqa: PLC0415
 
         return recorded.main()
+    if options.defaults:
+        from benchmarks.binding import defaults  # noqa: PLC0415
+
+        return defaults.main()
     print(f"| {' | '.join(_HEADINGS)} |\n|{'---|' * len(_HEADINGS)}")
     combinations = itertools.product(options.strategy, options.window, options.shape)
     for (name, entry), how in itertools.product(_entries(options.only), [*combinations]):
@@ -65,6 +69,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--strategy", nargs="+", choices=[*STRATEGIES], default=[*STRATEGIES])
     parser.add_argument("--sent", action="store_true", help="refuse, and do not only count")
     parser.add_argument("--recorded", action="store_true", help="price recorded sessions instead")
+    parser.add_argument("--defaults", action="store_true", help="price the policy of a bare window")
     return parser.parse_args()
 
 

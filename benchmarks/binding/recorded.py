@@ -16,7 +16,7 @@ from agentic.tokens import count_tokens
 from benchmarks.binding._case import COUNTER, STRATEGIES, policy_of
 from benchmarks.retention.sessions import FOLDER, Session, read_sessions
 
-__all__ = ["main"]
+__all__ = ["ask", "main", "size_of", "sum_reports"]
 
 WINDOWS = (128_000, 32_000)
 _REST: Mapping[str, Any] = {
@@ -37,10 +37,10 @@ def main() -> int:
         return 0
     print(f"{_HEADINGS}\n|{'---|' * 9}")
     for window in WINDOWS:
-        larger = [each for each in sessions if _size(each.messages) > window // 2]
+        larger = [each for each in sessions if size_of(each.messages) > window // 2]
         whole = 0.0
         for strategy in STRATEGIES:
-            report = _sum([_replay(session, window, strategy) for session in larger])
+            report = sum_reports([_replay(session, window, strategy) for session in larger])
             whole = whole or report.dollars
             figures = (
                 *(f"{window:,}", strategy, len(larger), report.requests),
@@ -51,11 +51,13 @@ def main() -> int:
     return 0
 
 
-def _size(messages: Sequence[Message]) -> int:
+def size_of(messages: Sequence[Message]) -> int:
+    """Return the size of messages in tokens of four characters."""
     return count_tokens(messages, COUNTER)
 
 
-def _sum(reports: Sequence[ServerReport]) -> ServerReport:
+def sum_reports(reports: Sequence[ServerReport]) -> ServerReport:
+    """Return several servers' requests as those of one."""
     return ServerReport(tuple(served for report in reports for served in report.served))
 
 
@@ -68,20 +70,23 @@ def _replay(session: Session, window: int, strategy: str) -> ServerReport:
     for message in session.messages:
         if message.role == "assistant" and history and history[-1].role != "assistant":
             text = message.content or "."
-            _ask(server, view, history)
+            ask(server, view, history)
         history.append(message)
     return server.report
 
 
-def _ask(server: ModelServer, view: View, history: list[Message]) -> None:
-    """Send a request, and a smaller one if it is refused as too large."""
+def ask(server: ModelServer, view: View, history: list[Message]) -> list[Message]:
+    """Send a request, and a smaller one if it is refused as too large; return what was sent."""
     prepared = view.prepare_sync(history)
+    sent = prepared.messages
     reply = server.post("/v1/messages", {**_REST, **anthropic.encode_request(prepared.messages)})
     if server.served[-1].refusal == "overflow":
         smaller = view.shrink_sync(prepared.messages)
         if smaller is not None:
-            body = {**_REST, **anthropic.encode_request(smaller.messages)}
+            sent = smaller.messages
+            body = {**_REST, **anthropic.encode_request(sent)}
             reply = server.post("/v1/messages", body)
     if reply.status == 200:
         decision = anthropic.decode_response(reply.body)
         view.report(Message("assistant", decision.reply), decision.request_usage)
+    return list(sent)

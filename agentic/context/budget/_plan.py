@@ -123,7 +123,7 @@ class _Cut:
 
     @property
     def _window_room(self) -> float:
-        available = self.policy.available_tokens
+        available = self.policy.trigger_tokens
         return _beside_summary(available) if self.policy.context_window else math.inf
 
     def _reaches_k(self, count: int, tokens: float) -> bool:

@@ -17,6 +17,8 @@ from agentic.tokens import Counter, FlatMediaCounter
 # The token default is that of pi-mono, limited to a share of the window so that a small window has
 # room for it. The six recent messages are supyagent's default.
 _KEEP_RECENT_TOKENS = 20_000
+_LEAST_TO_HALVE = 32_000
+_LEAST_RECENT_TOKENS = 3_000
 
 
 _GAIN = amount("gain", "leave it at 1.0")
@@ -74,6 +76,12 @@ class Policy:
     fewer messages than this plus `trigger_margin`."""
     timeout_seconds: float | None = attrs.field(default=120.0, validator=seconds)
     """A compactor that takes longer has failed; None waits indefinitely."""
+    compact_at: float | None = attrs.field(
+        default=None, kw_only=True, validator=attrs.validators.optional(share)
+    )
+    """The window trigger fires at this share of the window, if that is before the reserve is
+    reached. An earlier compaction makes each request cheaper; None waits until the window is
+    full."""
     summary_share: float = attrs.field(default=0.3, validator=share)
     """The largest share that a summary may take of the window less the reserve and less what is
     sent in addition to the messages. A longer summary is shown in part. Raise it if the agent works
@@ -102,15 +110,34 @@ class Policy:
                 "the recent ones always stay",
             )
 
+    @classmethod
+    def for_window(cls, context_window: int) -> "Policy":
+        """Return the policy of those who pass a window and nothing else.
+
+        From 32,000 tokens up it compacts at half of the window and keeps a tenth of that half, at
+        least 3,000 tokens: requests are smaller, and a `Digest` of an eighth of the window, at most
+        8,000 tokens, keeps what was kept before (design/0073). A smaller window is used up, since
+        half of it would hold little beside the digest.
+
+        >>> Policy.for_window(128_000).trigger_tokens, Policy.for_window(16_000).trigger_tokens
+        (64000, 12000)
+        """
+        if context_window < _LEAST_TO_HALVE:
+            return cls(context_window)
+        recent = max(_LEAST_RECENT_TOKENS, context_window // 20)
+        return cls(context_window, keep_recent_tokens=recent, compact_at=0.5)
+
     @property
     def keep_recent_tokens(self) -> int:
         """How many tokens of the newest rounds the window trigger keeps.
 
         The round that crosses this number is included. At most three quarters of `available_tokens`
         are kept, which leaves room for a summary. The default is 20,000 or a third of the window,
-        whichever is less.
+        whichever is less; with `compact_at`, a fifth of that share of the window.
         """
         if self._keep_recent_tokens is None:
+            if self.compact_at is not None:
+                return self.trigger_tokens // 5
             return min(_KEEP_RECENT_TOKENS, self.context_window // 3)
         return self._keep_recent_tokens
 
@@ -135,6 +162,17 @@ class Policy:
             return counter
         return FlatMediaCounter(counter, self.tokens_per_media)
 
+    @property
+    def trigger_tokens(self) -> int:
+        """A context larger than this sets off the window trigger.
+
+        >>> Policy(128_000, compact_at=0.5).trigger_tokens, Policy(128_000).trigger_tokens
+        (64000, 111616)
+        """
+        if self.compact_at is None:
+            return self.available_tokens
+        return min(self.available_tokens, int(self.compact_at * self.context_window))
+
     def fits(self, tokens: int) -> bool:
         """Return whether a context of this size leaves the reserve free, if there is a window.
 
@@ -151,11 +189,14 @@ class Policy:
                 f"less than context_window ({self.context_window})",
                 "",
             )
-        if self.keep_recent_tokens >= self.available_tokens:
+        if self.keep_recent_tokens >= self.trigger_tokens:
+            limit = "context_window - reserve_tokens"
+            if self.trigger_tokens < self.available_tokens:
+                limit = "compact_at * context_window"
             raise ConfigError(
                 "keep_recent_tokens",
                 self.keep_recent_tokens,
-                f"less than context_window - reserve_tokens ({self.available_tokens})",
+                f"less than {limit} ({self.trigger_tokens})",
                 "what stays must leave room for a summary",
             )
         # Only a number that was given can contradict K; the default gives way to it.
@@ -178,7 +219,7 @@ def find_trigger(policy: Policy, messages: list[Message], tokens: int) -> Compac
     >>> find_trigger(Policy(0, max_messages=12, max_tokens=60), talk, 60)
     <CompactionReason.TOKENS: 'tokens'>
     """
-    over = not policy.fits(tokens)
+    over = bool(policy.context_window) and tokens > policy.trigger_tokens
     in_all = len(messages) - prefix_length(messages)
     former = find_summary(messages)
     fresh = in_all - (former.messages_kept if former else 0)
@@ -187,7 +228,7 @@ def find_trigger(policy: Policy, messages: list[Message], tokens: int) -> Compac
     long = is_long(policy, in_all) and fresh > 0
     if long and policy.max_tokens is not None and tokens >= policy.max_tokens:
         # The lower limit decides what is kept, even if one step exceeds both.
-        by_window = over and policy.max_tokens > policy.available_tokens
+        by_window = over and policy.max_tokens > policy.trigger_tokens
         return CompactionReason.WINDOW if by_window else CompactionReason.TOKENS
     if over:
         return CompactionReason.WINDOW
