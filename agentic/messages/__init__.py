@@ -26,6 +26,7 @@ from agentic.messages._timeline import common_length as common_length
 from agentic.messages._timeline import continues as continues
 from agentic.messages._timeline import keep_known as keep_known
 from agentic.messages._timeline import meaning_of as meaning_of
+from agentic.messages._timeline import renew as renew
 from agentic.messages._timeline import request_meaning_of as request_meaning_of
 from agentic.messages._timeline import same as same
 

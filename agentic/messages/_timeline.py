@@ -9,6 +9,7 @@ A `Timeline` is a conversation as it was last seen. It says how much of a list i
 that whoever keeps something by position has to do only what is new.
 """
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
@@ -86,6 +87,24 @@ def keep_known(loaded: list[Message], known: list[Message]) -> list[Message]:
     """
     length = common_length(known, loaded, "wire")
     return [*known[:length], *loaded[length:]]
+
+
+def renew(view: list[Message], former: list[Message], source: list[Message]) -> list[Message]:
+    """Return a view with the objects of its source: a list may have been loaded anew.
+
+    `former` has the messages that the view was made from, which begin `source` and are equal to
+    its own. A message of the view that is none of them stays as it is. Owners recognize their
+    messages by identity, so a view that is kept must not go on with those of an earlier load.
+
+    >>> asked, again, note = Message("user", "Why?"), Message("user", "Why?"), Message("user", "So")
+    >>> renewed = renew([note, asked], [asked], [again])
+    >>> renewed[0] is note, renewed[1] is again
+    (True, True)
+    """
+    if all(map(operator.is_, former, source)):
+        return view
+    fresh = {id(old): new for old, new in zip(former, source, strict=False)}
+    return [fresh.get(id(message), message) for message in view]
 
 
 def meaning_of(message: Message) -> tuple[Any, ...]:
@@ -206,8 +225,13 @@ _S = TypeVar("_S", bound=_Seen)
 
 @attrs.define(eq=False)
 class RecentConversations(Generic[_S]):
-    """Results about the latest few conversations, so that one object can serve them in turn."""
+    """Results about the latest few conversations, so that one object can serve them in turn.
 
+    `renew` is called with an entry that holds messages besides `messages`, and with the messages of
+    a list that are equal to those but are other objects.
+    """
+
+    _renew: Callable[[_S, list[Message]], None] | None = None
     _known: list[_S] = attrs.field(factory=list, init=False)
 
     def find(self, messages: list[Message]) -> _S | None:
@@ -215,15 +239,22 @@ class RecentConversations(Generic[_S]):
         for known in self._known:
             # Every conversation continues an empty one, which is therefore the start of none.
             if known.messages and continues(messages, known.messages):
-                seen = len(known.messages)
-                if known.messages[-1] is not messages[seen - 1]:
-                    # Equal but different objects, as after a load. From now on, look for these by
-                    # identity.
-                    known.messages[:] = messages[:seen]
+                self._take_objects(known, messages)
                 self._known.remove(known)
                 self._known.insert(0, known)
                 return known
         return None
+
+    def _take_objects(self, known: _S, messages: list[Message]) -> None:
+        """Look for the objects of this list from now on: it may have been loaded anew."""
+        seen = len(known.messages)
+        if self._renew is not None:
+            # All of them: an owner who inserts one message gets some new objects, and some old.
+            if not all(map(operator.is_, known.messages, messages)):
+                self._renew(known, messages[:seen])
+                known.messages[:] = messages[:seen]
+        elif known.messages[-1] is not messages[seen - 1]:
+            known.messages[:] = messages[:seen]
 
     def add(self, known: _S) -> None:
         """Add a conversation, and forget the one that was used least recently."""

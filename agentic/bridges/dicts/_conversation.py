@@ -267,10 +267,10 @@ class Conversation:
     def _prepare_sync(
         self, system: str = "", tools: Sequence[ToolDefinition] = (), *, refused: bool
     ) -> None:
+        messages = self._reader.messages
         if refused and self.latest is not None:
-            self._take(self._view.shrink_sync(self.latest.messages))
+            self._take(self._view.shrink_sync(self.latest.messages, history=messages))
         else:
-            messages = self._reader.messages
             self._take(self._view.prepare_sync(messages, system_prompt=system, tools=tools))
 
     async def _write_async(
@@ -291,7 +291,7 @@ class Conversation:
                 system, tools = ("", ()) if opened is None else self._beside(opened)
                 latest = self.latest if refused else None
             if latest is not None:
-                prepared = await self._view.shrink(latest.messages)
+                prepared = await self._view.shrink(latest.messages, history=given)
             else:
                 prepared = await self._view.prepare(given, system_prompt=system, tools=tools)
             with self._threads:

@@ -30,6 +30,32 @@ _Placed = tuple[Any, int | None]
 """An item, and its position in the owner's list; None for an item of ours."""
 
 
+@attrs.frozen(eq=False)
+class _Encoded:
+    """What was encoded for some messages of a request.
+
+    Which of the items are the owner's is kept by message: the owner's list may gain or lose items
+    before them, so that a position holds for a single request.
+    """
+
+    messages: list[Message]
+    owned: tuple[bool, ...]
+    """Whether each message was one of the owner's items."""
+    items: list[tuple[Any, tuple[Message, int] | None]]
+    """Each item; if it is the owner's, with a message of its unit and its place in the unit."""
+
+    def place(self, reader: ItemReader) -> Iterator[_Placed]:
+        """Yield the items with their positions in the owner's list as it is now."""
+        for item, source in self.items:
+            unit = None if source is None else reader.find(source[0])
+            if source is None or unit is None:
+                # The caller may change what it sends, and the same encoded item is sent again.
+                yield copy.deepcopy(item), None
+            else:
+                position = unit.start + source[1]
+                yield reader.sent_item(position), position
+
+
 @attrs.define(eq=False)
 class RequestWriter:
     """Writes the requests of one conversation."""
@@ -37,9 +63,7 @@ class RequestWriter:
     wire: ModuleType
     form: RequestForm
     record_role: RecordRole = "user"
-    _before: dict[tuple[int, ...], tuple[list[Message], list[_Placed]]] = attrs.field(
-        factory=dict, init=False
-    )
+    _before: dict[tuple[int, ...], _Encoded] = attrs.field(factory=dict, init=False)
     """What was encoded for the latest request, by the object ids of its messages."""
     _said: dict[tuple[Any, ...], Any] = attrs.field(factory=dict, init=False)
     """The latest few items of ours, by what they say."""
@@ -84,16 +108,13 @@ class RequestWriter:
                 placed.append(self._record(stretch[0], reader))
             else:
                 key = tuple(map(id, stretch))
-                # The messages are kept as well, so that no other object gets one of these ids.
-                written = before.get(key) or (stretch, self._encode(stretch, reader))
-                self._before[key] = written
-                placed += [
-                    # The caller may change what it sends, and the same encoded item is sent again.
-                    (copy.deepcopy(item), None)
-                    if position is None
-                    else (reader.sent_item(position), position)
-                    for item, position in written[1]
-                ]
+                owned = tuple(reader.find(each) is not None for each in stretch)
+                encoded = before.get(key)
+                if encoded is None or encoded.owned != owned:
+                    # With the messages, so that no other object gets one of these ids.
+                    encoded = _Encoded(stretch, owned, self._encode(stretch, reader))
+                self._before[key] = encoded
+                placed += encoded.place(reader)
         return placed
 
     def _record(self, message: Message, reader: ItemReader) -> _Placed:
@@ -120,28 +141,32 @@ class RequestWriter:
             self._said[key] = self.wire.encode([message])[0]
         return copy.deepcopy(self._said[key])
 
-    def _encode(self, stretch: list[Message], reader: ItemReader) -> list[_Placed]:
+    def _encode(
+        self, stretch: list[Message], reader: ItemReader
+    ) -> list[tuple[Any, tuple[Message, int] | None]]:
         """Encode messages that belong together, some of them new; reuse the owner's items."""
         if stretch[0].role == "system" and not self.form.has_system_role:
             stretch = [Message("user", message.content) for message in stretch]
-        encoded = self.wire.encode(stretch)
         own = list(self._owners(stretch, reader))
-        placed: list[_Placed] = []
-        for item in encoded:
+        encoded: list[tuple[Any, tuple[Message, int] | None]] = []
+        for item in self.wire.encode(stretch):
             match = next((n for n, (alone, _) in enumerate(own) if alone == item), None)
-            placed.append((item, None if match is None else own[match][1]))
+            encoded.append((item, None if match is None else own[match][1]))
             if match is not None:
                 # Both are in the same order, so whatever was passed over has no match any more.
                 del own[: match + 1]
-        return placed
+        return encoded
 
-    def _owners(self, stretch: list[Message], reader: ItemReader) -> Iterator[_Placed]:
-        """Yield what the adapter would write for the owner's items alone, with their positions."""
+    def _owners(
+        self, stretch: list[Message], reader: ItemReader
+    ) -> Iterator[tuple[Any, tuple[Message, int]]]:
+        """Yield what the adapter would write for the owner's items alone, with their places."""
         for unit in dict.fromkeys(filter(None, map(reader.find, stretch))):
             alone = self.wire.encode(list(unit.messages))
             # Otherwise nothing tells which item is which of the owner's.
             if len(alone) == unit.items:
-                yield from zip(alone, unit.positions, strict=True)
+                first = next(each for each in stretch if reader.find(each) is unit)
+                yield from ((item, (first, at)) for at, item in enumerate(alone))
 
     def _merge_record(self, placed: list[_Placed], text_block: Mapping[str, str]) -> list[_Placed]:
         """Make the record the first block of a user's message that may not follow it."""

@@ -23,7 +23,15 @@ from agentic.context.strategies._cleared import (
 from agentic.context.strategies._known_rounds import KnownRounds
 from agentic.context.strategies._strategy import Fit
 from agentic.errors import ConfigError
-from agentic.messages import Message, RecentConversations, Round, Task, ToolCall, ToolResult
+from agentic.messages import (
+    Message,
+    RecentConversations,
+    Round,
+    Task,
+    ToolCall,
+    ToolResult,
+    renew,
+)
 from agentic.tokens import Counter, MessageSizes, TokenCache, approx_token_counter
 
 
@@ -90,7 +98,7 @@ class ClearToolOutputs:
     _token_cache: TokenCache = attrs.field(init=False, repr=False)
     _known: KnownRounds = attrs.field(factory=KnownRounds, init=False, repr=False)
     _recent: "RecentConversations[_Fold]" = attrs.field(
-        factory=RecentConversations, init=False, repr=False
+        factory=lambda: RecentConversations(_Fold.renew), init=False, repr=False
     )
 
     @_token_cache.default
@@ -236,6 +244,10 @@ class _Fold:
     freeing: int = 0
     """The number of tokens that they free."""
 
+    def renew(self, messages: list[Message]) -> None:
+        """Show the objects of a list that was loaded anew."""
+        self.shown = renew(self.shown, self.messages, messages)
+
     def copy(self) -> "_Fold":
         """Return a copy that can be folded further without changing this fold."""
         return attrs.evolve(
@@ -294,6 +306,10 @@ class _Shortened:
     view: list[Message] = attrs.field(factory=list)
     edited: bool = False
 
+    def renew(self, messages: list[Message]) -> None:
+        """Show the objects of a list that was loaded anew."""
+        self.view = renew(self.view, self.messages, messages)
+
 
 @attrs.frozen(eq=False)
 class TruncateToolOutputs:
@@ -321,7 +337,7 @@ class TruncateToolOutputs:
     the notices; None if there is no such tool. A View sets it if it knows of one."""
     _known: KnownRounds = attrs.field(factory=KnownRounds, init=False, repr=False)
     _recent: RecentConversations[_Shortened] = attrs.field(
-        factory=RecentConversations, init=False, repr=False
+        factory=lambda: RecentConversations(_Shortened.renew), init=False, repr=False
     )
 
     def for_conversation(self, *, recall: str | None = None) -> "TruncateToolOutputs":

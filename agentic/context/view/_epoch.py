@@ -8,7 +8,6 @@ conversation that grows steadily no other interval costs less.
 """
 
 import math
-import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,7 +16,7 @@ import attrs
 from agentic.context.view._explain import Stage
 from agentic.context.view._window import Note
 from agentic.limits import CacheTerms
-from agentic.messages import Message, continues
+from agentic.messages import Message, continues, renew
 
 
 @attrs.define(eq=False)
@@ -49,7 +48,7 @@ class Epoch:
             return None
         if self.view is self.source and shortened is source:
             return attrs.evolve(self, source=source, view=source)
-        view = _renew(self.view, self.source, source)
+        view = renew(self.view, self.source, source)
         return attrs.evolve(self, source=source, view=[*view, *shortened[length:]])
 
     def pays(self, terms: CacheTerms, dead: int, rewritten: int, gain: float) -> bool:
@@ -118,12 +117,3 @@ def _count(stored: Any) -> int:
         message = f"{stored!r} is not a count"
         raise ValueError(message)
     return number
-
-
-def _renew(view: list[Message], former: list[Message], source: list[Message]) -> list[Message]:
-    """Return the view with the objects that the owner has now: a list may have been loaded anew."""
-    if all(map(operator.is_, former, source)):
-        return view
-    # Most of the view are messages of the source, which are equal to the new ones.
-    renewed = {id(old): new for old, new in zip(former, source, strict=False)}
-    return [renewed.get(id(message), message) for message in view]

@@ -35,6 +35,7 @@ from agentic.messages import (
     count_settled,
     find_summary,
     prefix_length,
+    renew,
     repair_rounds,
     same,
     split_rounds,
@@ -222,6 +223,9 @@ class _Repair:
         if not continues(messages, self._settled):
             self._settled, self._closed, self._sound = [], [], True
         known = len(self._settled)
+        if not self._sound:
+            self._closed = renew(self._closed, self._settled, messages)
+            self._settled = messages[:known]
         # Only the tail: a result answers the nearest call, so nothing later changes a settled
         # round.
         fresh = split_rounds(messages, known)

@@ -288,16 +288,23 @@ class View:
             )
 
     async def shrink(
-        self, sent: Sequence[Message], *, target: CompactionTarget | None = None
+        self,
+        sent: Sequence[Message],
+        *,
+        history: Sequence[Message] | None = None,
+        target: CompactionTarget | None = None,
     ) -> Prepared | None:
         """Return a strictly smaller request than one that a provider refused as too large.
 
-        The history of the latest request is compacted once more. Then whatever exceeds three
-        quarters of the refused size is left out. Return None if no smaller request is possible.
+        The history is compacted once more; by default it is that of the latest request. Then
+        whatever exceeds three quarters of the refused size is left out. Return None if no smaller
+        request is possible.
         """
-        return await self._shrink(sent, target, self._scheduler.manager)
+        return await self._shrink(sent, history, target, self._scheduler.manager)
 
-    def shrink_sync(self, sent: Sequence[Message]) -> Prepared | None:
+    def shrink_sync(
+        self, sent: Sequence[Message], *, history: Sequence[Message] | None = None
+    ) -> Prepared | None:
         """Return what `shrink` returns, for sync code.
 
         If an event loop is running, a `Digest` takes the place of a compactor that has to wait.
@@ -305,21 +312,26 @@ class View:
         """
         with self._threads:
             if self._is_busy:
-                return run_elsewhere(self._shrink(sent, None, None))
+                return run_elsewhere(self._shrink(sent, history, None, None))
             if is_loop_running():
                 manager, notes = self._scheduler.waiting_for_nothing()
-                prepared = run_elsewhere(self._shrink(sent, None, manager))
+                prepared = run_elsewhere(self._shrink(sent, history, None, manager))
                 return prepared and attrs.evolve(prepared, notes=(*notes, *prepared.notes))
-            return run(self._shrink(sent, None, self._scheduler.manager))
+            return run(self._shrink(sent, history, None, self._scheduler.manager))
 
     async def _shrink(
-        self, sent: Sequence[Message], target: CompactionTarget | None, manager: Manager | None
+        self,
+        sent: Sequence[Message],
+        history: Sequence[Message] | None,
+        target: CompactionTarget | None,
+        manager: Manager | None,
     ) -> Prepared | None:
         """Do what `shrink` does; without a manager, compact nothing."""
         latest, token_cache = self._latest, self._builder.token_cache
         if latest is None or token_cache is None or self.counter is None:
             return None
-        before, given = token_cache.sizes(list(sent)).total, latest.branch.given
+        before = token_cache.sizes(list(sent)).total
+        given = latest.branch.given if history is None else history
         compaction = None
         if manager is not None:
             async with self._summaries:
