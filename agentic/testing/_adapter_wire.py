@@ -175,13 +175,17 @@ def check_foreign(adapter: Adapter, where: str, history: Sequence[Message]) -> N
     if shows(is_accepted(adapter, f"{where}, with reasoning from elsewhere", thinking), MARK):
         raise broken(where, "reasoning of another provider is never sent, but it was")
     expected = is_accepted(adapter, f"{where}, without native items", bare)
-    own = [
-        attrs.evolve(m, native=m.native and attrs.evolve(m.native, provider=elsewhere))
-        for m in history
-    ]
+    own = [_with_provider(message, elsewhere) for message in history]
     for view in (own, poison):
         if is_accepted(adapter, f"{where}, from elsewhere", view) != expected:
             raise broken(where, "items of another provider are never sent, but they changed it")
+
+
+def _with_provider(message: Message, provider: str) -> Message:
+    # A reply that was edited, such as one whose calls came without ids, keeps its items apart.
+    native = message.native and attrs.evolve(message.native, provider=provider)
+    edited = message.edited_native and attrs.evolve(message.edited_native, provider=provider)
+    return attrs.evolve(message, native=native, edited_native=edited)
 
 
 @attrs.frozen
