@@ -16,6 +16,7 @@ DATA = "a table with a source for each row: all rows are checked, not those that
 FAULTS = "a fault between two steps (a full disk, another process) that no caller can bring about"
 COST = "a bound on what is kept or read, which a result does not show"
 SECONDS = "a stream of heartbeats that lasts for seconds, which nobody should wait for"
+FLOORS = "the part that uses a package at its oldest release, which needs no terminal or command"
 BARE = "a record or a step of a replay that takes a minute from outside"
 PRIVATE = {
     "agentic._clock": "the time of a message, which a model of the store must know",
@@ -25,8 +26,10 @@ PRIVATE = {
     "agentic._tool_definition": "protocols of several rooms are compared with their public copies",
     "agentic.bridges.dbos._feed": FAULTS,
     "agentic.bridges.dbos._log": FAULTS,
+    "agentic.bridges.dbos._run": FAULTS,
     "agentic.bridges.dbos._stores": FAULTS,
     "agentic.bridges.dbos._tables": FAULTS,
+    "agentic.bridges.dbos._worker": "how DBOS stores values, which its own client must know",
     "agentic.bridges.dicts._items": "what a list is read as, before a View decides about it",
     "agentic.bridges.dicts._wires": "the form of every item that an adapter writes",
     "agentic.bridges.mcp._results": "every kind of content, of which servers send few",
@@ -34,7 +37,10 @@ PRIVATE = {
     "agentic.bridges.proxy._pool": COST,
     "agentic.bridges.proxy._replies": SECONDS,
     "agentic.bridges.proxy._upstream": SECONDS,
+    "agentic.cli._access": "headers of any form, which take no server each",
     "agentic.cli._chat_screen": "a terminal of any width, which takes no process each",
+    "agentic.cli._chat_terminal": FLOORS,
+    "agentic.cli._runs_api": FLOORS,
     "agentic.config._strategies": "all strategies, whichever there are",
     "agentic.context.digest._calls": PARSERS,
     "agentic.context.digest._shell": PARSERS,
@@ -50,13 +56,17 @@ PRIVATE = {
     "agentic.history.postgres._rows": FAULTS,
     "agentic.history.sqlite._database": FAULTS,
     "agentic.history.sqlite._rows": COST,
+    "agentic.limits._binding": DATA,
     "agentic.limits._catalog": DATA,
+    "agentic.limits._catalog._servers": DATA,
+    "agentic.limits._catalog._source": DATA,
     "agentic.loop._calls": FAULTS,
     "agentic.loop._conversation": FAULTS,
     "agentic.loop._limits": FAULTS,
     "agentic.loop._turn_results": FAULTS,
     "agentic.messages._decoding": "what an adapter asks of messages is asked of all five at once",
     "agentic.providers._model": "errors of no SDK in particular",
+    "agentic.providers.openai_chat._servers": DATA,
     "agentic.providers.overflow._error_text": DATA,
     "agentic.providers.overflow._wordings": DATA,
     "agentic.replay._judge": BARE,
