@@ -118,6 +118,7 @@ bench: $(READY)
 picture: $(READY)
 	$(BIN)/python docs/pictures/context_size.py
 	$(BIN)/python docs/pictures/policy.py
+	$(BIN)/python docs/pictures/epochs.py
 	$(BIN)/python docs/pictures/badges.py
 
 docs: $(READY)

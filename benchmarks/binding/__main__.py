@@ -25,6 +25,7 @@ _HEADINGS = (
         "refused, other",
         "reasoning lost",
         "stale",
+        "dropped",
         "changes",
         "cache",
         "dollars",
