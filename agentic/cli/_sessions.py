@@ -226,17 +226,19 @@ async def _redact(
 
 
 def _read_secret(file: str) -> str:
-    """Read a secret; the newline that an editor adds at the end is not part of it.
+    """Read a secret; the white space around it and an editor's byte order mark are no part of it.
 
     Raises:
-        ClickException: it is not UTF-8, as a session is.
+        ClickException: it is not UTF-8, as a session is, or nothing.
     """
     try:
         with open_input(file) as source:
-            text = source.read().decode("utf-8", "surrogatepass")
+            text = source.read().decode("utf-8", "surrogatepass").removeprefix("\ufeff").strip()
     except UnicodeDecodeError as problem:
         raise click.ClickException(f"the secret is not UTF-8: {problem}") from problem
-    return text.removesuffix("\n").removesuffix("\r")
+    if not text:
+        raise click.ClickException(f"there is no secret in {file}")
+    return text
 
 
 async def _export(place: SessionPlace, session_id: str | None, target: BinaryIO) -> None:

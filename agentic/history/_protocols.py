@@ -110,8 +110,10 @@ class Redactor(Protocol):
         *,
         secret: str | None = None,
         by: str | None = None,
-    ) -> None:
+    ) -> int | None:
         """Permanently replace the text of a message, in the archive and in every view.
+
+        Return how often the secret was found; None if that is not counted.
 
         The message keeps its place, its id, and the ids and names of its calls and results. What
         summaries quote of it is removed too. So are the stored outputs that it refers to, or that
@@ -123,7 +125,8 @@ class Redactor(Protocol):
             message_id: `Message.id`, or the position of the message in `full()`, from 0. Messages
                 that are equal to it, or have the same id, are redacted with it.
             replacement: the text that replaces the message's text.
-            secret: a text that is also removed from the rest of the session.
+            secret: a text that is also removed from the rest of the session, however JSON spells
+                it and its lines end.
             by: who redacts; by default the user of the operating system.
 
         Raises:
@@ -188,10 +191,10 @@ class Sessions(Protocol):
         *,
         secret: str | None = None,
         by: str | None = None,
-    ) -> None:
+    ) -> int | None:
         """Permanently replace the text of a session's message, like `Redactor.redact`.
 
-        Raises `SessionNotFound`, and whatever `Redactor.redact` raises.
+        Return what that returns. Raises `SessionNotFound`, and whatever `Redactor.redact` raises.
         """
         ...
 

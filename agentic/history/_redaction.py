@@ -27,15 +27,13 @@ from agentic.errors import ConfigError, HistoryCorrupt, MessageNotFound
 from agentic.history._entries import decode, dump_line, parse_line
 from agentic.history._outputs import REF
 from agentic.history._replace import as_key
+from agentic.history._secrets import Secret
 from agentic.history._validate import is_title
 from agentic.messages import ToolCall, ToolError, ToolResult, from_plain, to_plain
 
 _log = logging.getLogger(__name__)
 
 Plain: TypeAlias = dict[str, Any]
-_DEPTHS = 3
-"""How many times a text may have been encoded as JSON within a text; arguments are encoded
-twice."""
 _NAMES = frozenset(
     ("role", "id", "call_id", "name", "ref", "kind", "media_type", "timestamp", "created_at")
 )
@@ -58,6 +56,13 @@ def _name_user(by: str | None) -> str:
         return ""
 
 
+@attrs.define
+class Tally:
+    """How often a secret was found in what is stored."""
+
+    count: int = 0
+
+
 @attrs.frozen(kw_only=True)
 class RedactionRequest:
     """Which message is to be redacted, and how."""
@@ -68,6 +73,14 @@ class RedactionRequest:
     secret: str | None = attrs.field(default=None, repr=False)
     by: str = attrs.field(default=None, converter=_name_user, validator=must_be(str))
     at: datetime = attrs.field(factory=lambda: datetime.now(UTC))
+
+    tally: Tally = attrs.field(init=False, factory=Tally)
+    _secret: Secret | None = attrs.field(init=False, repr=False)
+
+    @_secret.default
+    def _search(self) -> Secret | None:
+        # What is no text is refused by the validator, which comes later.
+        return Secret(self.secret) if isinstance(self.secret, str) else None
 
     @message_id.validator
     def _check_id(self, _: object, value: object) -> None:
@@ -90,29 +103,23 @@ class RedactionRequest:
             allowed = "a text that is not blank and not in the replacement"
             raise ConfigError("secret", "***", allowed, "leave it out to redact the message only")
 
-    def hide(self, text: str, depth: int = 0) -> str:
-        """Return a text, or JSON at depth 1, with each occurrence of the secret replaced."""
-        if self.secret is None:
-            return text
-        found: dict[str, str] = {}
-        # Arguments and foreign entries may escape what is not ASCII, or not.
-        for ascii_only in (False, True):
-            secret, instead = self.secret, self.replacement
-            # The secret as it is, as JSON writes it in a string, as JSON in a string of JSON, and
-            # so on.
-            for at in range(_DEPTHS + 1):
-                if at >= depth:
-                    found.setdefault(secret, instead)
-                secret, instead = (
-                    json.dumps(each, ensure_ascii=ascii_only)[1:-1] for each in (secret, instead)
-                )
-        # Longest first: an escaped form may hold a shorter one, which would be replaced within it.
-        for each in sorted(found, key=len, reverse=True):
-            text = text.replace(each, found[each])
-        return text
+    def hide(self, text: str) -> str:
+        """Return a text with each occurrence of the secret replaced."""
+        return text if self._secret is None else self._secret.hide(text, self.replacement)
+
+    def hide_in(self, plain: Any) -> Any:
+        """Return JSON data with each occurrence of the secret replaced."""
+        return plain if self._secret is None else self._secret.hide_in(plain, self.replacement)
+
+    def note(self, plain: Any) -> int:
+        """Count the occurrences of the secret in JSON data that is stored, and return them."""
+        count = 0 if self._secret is None else self._secret.count_in(plain)
+        self.tally.count += count
+        return count
 
     def hide_in_title(self, title: str) -> str:
         """Do the same for a title; a result that is not a valid title becomes empty."""
+        self.note(title)
         hidden = self.hide(title)
         return hidden if is_title(hidden) else ""
 
@@ -154,7 +161,8 @@ class Redacted:
             text = content.decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:  # damaged: nobody can read it, nor say that it does not
             return True
-        return ref in self.refs or self.quotations.are_in(text) or self.request.hide(text) != text
+        is_found = self.request.note(text) > 0
+        return is_found or ref in self.refs or self.quotations.are_in(text)
 
 
 def redact_lines(lines: Sequence[bytes], request: RedactionRequest, session: str) -> Redacted:
@@ -165,6 +173,7 @@ def redact_lines(lines: Sequence[bytes], request: RedactionRequest, session: str
         HistoryCorrupt: an entry cannot be read.
         MessageNotFound: no message has this id or position.
     """
+    request.tally.count = 0  # a transaction may be repeated
     steps = [_EntryLine.read(line, session) for line in lines]
     archive = [message for step in steps if step.kind == "message" for message in step.messages]
     archived = {_key(message): message for message in archive}
@@ -223,13 +232,15 @@ class _EntryLine:
         elif changed.get("type") == "output":
             content = str(changed.get("text")).encode("utf-8", "surrogatepass")
             return b"" if redacted.must_go(str(changed.get("ref")), content) else self.line
-        before, after = _dump(self.plain), redacted.request.hide(_dump(changed), 1)
+        request = redacted.request
+        request.note(self.plain)
+        before, after = _dump(self.plain), _dump(request.hide_in(changed))
         # The line as it was, not as we would write it: another version may have written it.
-        if before == after:
+        if before == after and not self._hides(request):
             return self.line
         if self.kind == "message" and "key" in changed:
             # Whoever repeats the append has the message as it was before.
-            after = redacted.request.hide(_dump({**changed, "redacted": True}), 1)
+            after = _dump(request.hide_in({**changed, "redacted": True}))
         line = after.encode("utf-8", "surrogatepass")
         try:
             # A secret such as "message" is also part of the format.
@@ -238,6 +249,11 @@ class _EntryLine:
             remedy = "name the whole secret"
             raise ConfigError("secret", "***", "a text of messages", remedy) from problem
         return line
+
+    def _hides(self, request: RedactionRequest) -> bool:
+        """Return whether the line has a secret that its data has not, as under a repeated name."""
+        text = self.line.decode("utf-8", "replace")
+        return request.hide(text) != text
 
 
 def _without_notes(message: Plain) -> Plain:

@@ -108,8 +108,10 @@ class BaseSessions(abc.ABC):
         *,
         secret: str | None = None,
         by: str | None = None,
-    ) -> None:
+    ) -> int:
         """Permanently replace the text of a session's message, like the store's `redact`.
+
+        Return how often the secret was found.
 
         Raises:
             SessionNotFound: there is no such session.
@@ -118,7 +120,7 @@ class BaseSessions(abc.ABC):
         """
         await self._check_exists(check_session_id(session_id))
         async with self.open(session_id) as store:
-            await store.redact(message_id, replacement, secret=secret, by=by)
+            return await store.redact(message_id, replacement, secret=secret, by=by)
 
     def export(self, session_id: str) -> AsyncIterator[bytes]:
         """Yield the session, as it is now, as lines: its entries, its title, its outputs.

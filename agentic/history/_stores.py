@@ -161,11 +161,12 @@ class BaseStore(abc.ABC):
         *,
         secret: str | None = None,
         by: str | None = None,
-    ) -> None:
+    ) -> int:
         """Permanently replace the text of a message in the archive, in every view and in outputs.
 
-        The session's file is rewritten, or the tables of all sessions in its database. Copies in a
-        server's log, in replicas and in backups are not changed.
+        Return how often the secret was found. The session's file is rewritten, or the tables of all
+        sessions in its database. Copies in a server's log, in replicas and in backups are not
+        changed.
 
         Raises:
             ConfigError: an argument is invalid.
@@ -180,6 +181,7 @@ class BaseStore(abc.ABC):
         if not await self._exists():  # otherwise the claim would create it
             raise MessageNotFound(self._name, message_id)
         await self._redact(request)
+        return request.tally.count
 
     @abc.abstractmethod
     async def aclose(self) -> None:
