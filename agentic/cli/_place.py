@@ -128,6 +128,23 @@ class SessionPlace:
             )
         return self.session_id if session_id is None else session_id
 
+    def runs_url(self, database: str | None) -> str | None:
+        """Return the address of the runs of these sessions; None if there are none that is known.
+
+        Raises:
+            UsageError: the address is not one of a database that can be used.
+        """
+        store = self.agent.store
+        if database is not None:
+            place = RunsPlace.of(None, database)
+        elif store.kind == "postgres" and store.dsn:
+            place = RunsPlace.of(None, store.dsn)
+        elif self.agent.path is not None:
+            place = RunsPlace.of(str(self.agent.path), None)
+        else:
+            return None
+        return None if place.path is not None and not place.path.exists() else place.url
+
 
 @attrs.frozen(eq=False)
 class RunsPlace:

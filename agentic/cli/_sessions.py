@@ -5,10 +5,11 @@ A session is exported and imported as JSON lines, from any store to any other.
 
 import asyncio
 import contextlib
+import functools
 import json
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,7 +17,7 @@ import attrs
 import click
 
 from agentic.cli._options import whole_number
-from agentic.cli._output import clip, escape, json_line, local_time, printable, say
+from agentic.cli._output import clip, count_of, escape, json_line, local_time, printable, say
 from agentic.cli._place import SessionPlace, place_argument, session_option
 from agentic.cli._stdio import is_asked, open_input
 from agentic.errors import MessageNotFound
@@ -72,6 +73,12 @@ def sessions_command(
     metavar="FILE",
     help="Also remove the content of this file wherever the session has it; - is standard input.",
 )
+@click.option(
+    "--database",
+    metavar="URL",
+    help="The database of the agent's runs, as for agentic serve, which is redacted, too. By "
+    "default the one next to the agent's file, or PLACE, if that is a PostgreSQL database.",
+)
 @click.option("--yes", is_flag=True, help="Redact without asking.")
 def redact_command(
     *,
@@ -80,12 +87,14 @@ def redact_command(
     replacement: str,
     session_id: str | None,
     secret_file: str | None,
+    database: str | None,
     yes: bool,
 ) -> int:
     """Replace what a message of a session says by REPLACEMENT, for good.
 
-    MESSAGE is its id, or its position in the session, from 0. Nothing can bring back what is
-    removed: the message, its copies, what summaries quote of it, outputs that it refers to. A
+    MESSAGE is its id, or its position in the session, from 0. What is removed: the message, its
+    copies, what summaries quote of it, outputs that it refers to, and what the runs of agentic
+    serve have recorded of it. Backups, replicas and the log of PostgreSQL (WAL) are out of reach. A
     secret is read from a file, since a command line is seen by others and kept by the shell.
 
     Example: agentic redact agent.yaml 12 "[a key was here]" --secret-file key.txt
@@ -98,8 +107,24 @@ def redact_command(
     asked = printable(f"Replace message {message} of session {found} for good?")
     if not yes and not click.confirm(asked, err=True):
         return 1
-    asyncio.run(_redact(place, found, message, replacement, secret))
-    click.echo(printable(f"{found}: message {message} is redacted."))
+    count = asyncio.run(_redact(_redactor(place, database), found, message, replacement, secret))
+    if secret is None:
+        click.echo(printable(f"{found}: message {message} is redacted."))
+        return 0
+    if not count:
+        # Whoever reads "redacted" would take the secret for removed.
+        raise click.ClickException(
+            printable(
+                f"{found}: the secret was found nowhere, so only message {message} was replaced: "
+                f"look whether {secret_file} is what was leaked"
+            )
+        )
+    click.echo(
+        printable(
+            f"{found}: message {message} is redacted; the secret was found and removed "
+            f"{count_of(count, 'time')}."
+        )
+    )
     return 0
 
 
@@ -212,17 +237,37 @@ def _as_line(row: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(padded).rstrip()
 
 
+def _redactor(place: SessionPlace, database: str | None) -> Callable[..., Awaitable[int | None]]:
+    """Return what redacts a message of a session, and the runs of the session."""
+    sessions, url = place.agent.sessions(), place.runs_url(database)
+    if url is None:
+        return sessions.redact
+    try:
+        # An extra, which only runs need.
+        from agentic.bridges.dbos import redact_session  # noqa: PLC0415
+    except ImportError:
+        if database is not None or not url.startswith("postgresql:"):
+            raise
+        say("the runs of agentic serve in this database, if any, stay: they need the extra durable")
+        return sessions.redact
+    return functools.partial(redact_session, url, sessions)
+
+
 async def _redact(
-    place: SessionPlace, session_id: str, message: str, replacement: str, secret: str | None
-) -> None:
-    sessions = place.agent.sessions()
+    redact: Callable[..., Awaitable[int | None]],
+    session_id: str,
+    message: str,
+    replacement: str,
+    secret: str | None,
+) -> int:
+    """Redact a message of a session; return how often the secret was found."""
     # As an id first, because an id may consist of digits.
     try:
-        await sessions.redact(session_id, message, replacement, secret=secret)
+        return await redact(session_id, message, replacement, secret=secret) or 0
     except MessageNotFound:
         if (position := whole_number(message)) is None:
             raise
-        await sessions.redact(session_id, position, replacement, secret=secret)
+        return await redact(session_id, position, replacement, secret=secret) or 0
 
 
 def _read_secret(file: str) -> str:

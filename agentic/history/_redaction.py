@@ -42,6 +42,8 @@ _LINE_CHARACTERS = 8
 """A shorter line, such as `else:`, reveals nothing and occurs everywhere."""
 _PART_CHARACTERS = 6
 """The least that a long word has."""
+_CUT_CHARACTERS = 1_000
+"""A text that is shorter, and begins as another one, may be a text of its own."""
 _WORD = re.compile(rf"[\w.+%$!~^-]{{{_PART_CHARACTERS},}}")
 # A summary quotes a key without the full stop that follows it.
 _EDGES = ".!~^+-_"
@@ -107,6 +109,14 @@ class RedactionRequest:
         """Return a text with each occurrence of the secret replaced."""
         return text if self._secret is None else self._secret.hide(text, self.replacement)
 
+    def hide_cut(self, text: str) -> str:
+        """Return a text without the beginning of the secret at its end, where it was cut off."""
+        secret = self.secret if self.secret and len(text) >= _CUT_CHARACTERS else ""
+        for length in range(len(secret) - 1, _PART_CHARACTERS - 1, -1):
+            if text.endswith(secret[:length]):
+                return text[:-length] + self.replacement
+        return text
+
     def hide_in(self, plain: Any) -> Any:
         """Return JSON data with each occurrence of the secret replaced."""
         return plain if self._secret is None else self._secret.hide_in(plain, self.replacement)
@@ -130,6 +140,11 @@ class RedactionRequest:
         return dump_line(plain)
 
 
+_FACTS = _NAMES | {
+    *("type", "state", "stop_reason", "stop_word", "limit", "ended", "provider", "calls", "usage"),
+    *("request_model", "response_model", "tools", "ask", "never", "token", "output_ref", "point"),
+}
+"""Fields of the record of a run whose values are not text of the conversation."""
 _PAYLOADS = {"native", "edited_native"}
 """The fields of a message that hold a provider's items."""
 
@@ -154,6 +169,39 @@ class Redacted:
         if changed == message:
             return message
         return {key: value for key, value in changed.items() if key not in _PAYLOADS}
+
+    def hide_record(self, plain: Any) -> Any:
+        """Return the record of a run, as JSON data, without what is to be removed.
+
+        What the run needs to be continued is not text, and stays.
+        """
+        self.request.note(plain)
+        return self._hide_text(plain, "")
+
+    def _hide_text(self, plain: Any, name: str) -> Any:
+        if name in _FACTS:
+            return plain
+        if isinstance(plain, dict):
+            changed = {key: self._hide_text(value, key) for key, value in plain.items()}
+            # As in `hide_quotations`.
+            is_message = "role" in plain and changed != plain
+            return {k: v for k, v in changed.items() if not (is_message and k in _PAYLOADS)}
+        if isinstance(plain, list):
+            # The arguments of a workflow begin with the id of its session.
+            kept = plain[:1] if name == "args" else []
+            return [*kept, *(self._hide_text(value, "") for value in plain[len(kept) :])]
+        if not isinstance(plain, str):
+            return self.request.hide_in(plain)
+        if self.quotations.is_whole(plain):
+            return self._fit(name)
+        instead = self.request.replacement
+        hidden = _map_strings(lambda text: self.quotations.hide(text, instead), plain, name)
+        return self.request.hide_in(self.request.hide_cut(hidden))
+
+    def _fit(self, name: str) -> str:
+        instead = self.request.replacement
+        # As in an emptied message.
+        return json.dumps({"redacted": instead}) if name == "arguments" else instead
 
     def must_go(self, ref: str, content: bytes) -> bool:
         """Return whether a stored output contains something to be removed."""
@@ -332,6 +380,8 @@ class Quotations:
     _parts: frozenset[str]
     """Every part of these words that has `_PART_CHARACTERS`."""
     _elsewhere: frozenset[str]
+    _wholes: frozenset[str]
+    """The texts themselves."""
 
     @classmethod
     def find(cls, these: Iterable[Any], others: Iterable[Any]) -> Self:
@@ -340,12 +390,21 @@ class Quotations:
         >>> Quotations.find(["the key is sk-12345."], ["the key is lost"]).lines
         frozenset({'the key is sk-12345.'})
         """
+        these = list(these)
         (lines, words), (other_lines, other_words) = _read(these), _read(others)
         own = words - other_words
         parts = frozenset(part for word in own for part in _parts(word))
         # A text, not a set: a part of such a word is a quotation, too.
         text = "\n".join(sorted(own))
-        return cls(frozenset(lines - other_lines), text, parts, frozenset(other_words))
+        wholes = frozenset(text for each in these for text in _strings(each) if text.strip())
+        return cls(frozenset(lines - other_lines), text, parts, frozenset(other_words), wholes)
+
+    def is_whole(self, text: str) -> bool:
+        """Return whether a text is one of the texts, or how one of them begins."""
+        is_cut = len(text) >= _CUT_CHARACTERS and any(
+            each.startswith(text) for each in self._wholes
+        )
+        return is_cut or text in self._wholes
 
     def are_in(self, text: str) -> bool:
         """Return whether a text quotes a whole line."""

@@ -86,3 +86,36 @@ def test_a_secret_must_be_text(agentic: Any, kept: Path, tmp_path: Path) -> None
     assert done.status == 1
     assert "the secret is not UTF-8" in done.err
     assert _texts(kept)[0] == f"The key is {SECRET}"
+
+
+@pytest.mark.parametrize("content", [SECRET + "\n\n", f"\ufeff{SECRET}\r\n", f"  {SECRET}\t"])
+def test_what_an_editor_adds_is_no_secret(
+    agentic: Any, kept: Path, tmp_path: Path, content: str
+) -> None:
+    """And it is told how often the secret was found."""
+    (tmp_path / "key.txt").write_text(content, encoding="utf-8", newline="")
+
+    file = ["--secret-file", tmp_path / "key.txt"]
+    done = agentic("redact", kept, "1", "[gone]", *file, "--yes")
+
+    assert (done.status, done.out) == (
+        0,
+        "monday: message 1 is redacted; the secret was found and removed 2 times.\n",
+    )
+    assert _texts(kept) == ["The key is [gone]", "[gone]"]
+
+
+def test_secret_that_is_nowhere_is_told(agentic: Any, kept: Path) -> None:
+    """Whoever reads that it is redacted would believe it."""
+    done = agentic("redact", kept, "1", "[gone]", "--secret-file", "-", "--yes", stdin=b"sk-other")
+
+    assert (done.status, done.out) == (1, "")
+    assert "the secret was found nowhere" in done.err
+
+
+def test_empty_secret_is_refused(agentic: Any, kept: Path) -> None:
+    """Before anything is changed."""
+    done = agentic("redact", kept, "1", "[gone]", "--secret-file", "-", "--yes", stdin=b"\n")
+
+    assert (done.status, "there is no secret in -" in done.err) == (1, True)
+    assert SECRET in _texts(kept)[1]

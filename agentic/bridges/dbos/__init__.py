@@ -18,6 +18,7 @@ _require("dbos", "dbos", "durable", "3.4")
 
 with _imports.quietly():
     from agentic.bridges.dbos._lease import LeaseLost
+    from agentic.bridges.dbos._redact import redact_session
     from agentic.bridges.dbos._service import (
         QueueLimits,
         RunInfo,
@@ -37,4 +38,5 @@ __all__ = [
     "RunOutcome",
     "Service",
     "Worker",
+    "redact_session",
 ]

@@ -32,6 +32,8 @@ class RunLog:
     """Whether the run had tools when it began; None if that is not on record."""
     _point: tuple[int, int] | None = attrs.field(init=False, default=None)
     """The point of the session at which it was read; None if that is not on record."""
+    _confirmed: int | None = attrs.field(init=False, default=None)
+    """The epoch of the lease under which the session was found to be the same."""
     _known: int = attrs.field(init=False, default=0)
     """How many messages the session had when the run began."""
     _appended: int = attrs.field(init=False, default=0)
@@ -71,7 +73,11 @@ class RunLog:
 
     async def find_refusal(self) -> str:
         """Return why the run must not go on with what it has read; empty if it may."""
+        epoch = self.writer.epoch
+        if epoch is not None and epoch == self._confirmed:
+            return ""
         is_rewritten = await self.writer.read(self._is_rewritten)
+        self._confirmed = None if is_rewritten else epoch
         return REWRITTEN.format(self.writer.session_id) if is_rewritten else ""
 
     async def load(self) -> list[Message]:

@@ -15,6 +15,7 @@ from agentic._lazy import asyncio
 from agentic._validate import must_be, whole
 from agentic._waiting import in_thread
 from agentic.bridges.dbos._prune import prune
+from agentic.bridges.dbos._redact import redact_session
 from agentic.bridges.dbos._tables import Tables, engine_url
 from agentic.bridges.dbos._worker import (
     COMPACTION,
@@ -330,6 +331,31 @@ class Service:
             selected = self._selected(name)
             removed = await asyncio.to_thread(prune, tables, client, selected, older_than_seconds)
         return removed
+
+    async def redact(
+        self,
+        session_id: str,
+        message_id: str | int,
+        replacement: str,
+        *,
+        secret: str | None = None,
+        by: str | None = None,
+    ) -> int:
+        """Permanently replace the text of a message, in its session and in the records of all runs.
+
+        Return how often the secret was found. A run of the session that is open fails at its next
+        step; what the step that is under way records is redacted if you redact again. The tables
+        are rewritten; a server's log, replicas and backups are not changed.
+
+        Raises:
+            SessionNotFound, MessageNotFound: there is no such session or message.
+            ConfigError: an argument is invalid.
+            HistoryConflict: another program is writing the session, or reading what is removed.
+        """
+        url, sessions = self.database_url, self.sessions
+        return await redact_session(
+            url, sessions, session_id, message_id, replacement, secret=secret, by=by
+        )
 
     def _selected(self, workflow: str) -> dict[str, Any]:
         """Return what limits a query of the engine to the workflows of this service."""

@@ -97,6 +97,9 @@ class DbosSteps:
         # By the engine's own word, it would wait for the next owner's outcome, for up to 10 s.
         self.over = asyncio.CancelledError("the worker is stopped")
 
+    async def _find_refusal(self) -> str:
+        return "" if self.find_refusal is None else await self.find_refusal()
+
     async def _work(self, function: Callable[..., Awaitable[Any]], args: tuple[Any, ...]) -> Any:
         try:
             if self.lease is not None:
@@ -105,10 +108,17 @@ class DbosSteps:
             raise self.give_up(DBOS.workflow_id or "") from lost
         # The wait for the lease may have been long.
         self.check()
-        if self.find_refusal is not None and (refusal := await self.find_refusal()):
-            # On record: a replay ends here, too.
-            return {"value": None, "arrived": [], "refused": refusal}
+        if refusal := await self._find_refusal():
+            return _refused(refusal)
         value = await function(*args)
+        # Again: what was redacted meanwhile must not be recorded now.
+        if refusal := await self._find_refusal():
+            return _refused(refusal)
         self._has_worked = True
         # In the record, so that a replay steers the run at the same turn, without a step for it.
         return {"value": value, "arrived": [] if self.inbox is None else self.inbox.arrived()}
+
+
+def _refused(problem: str) -> dict[str, Any]:
+    """Return the record of a step at which the run ends, in a replay as well."""
+    return {"value": None, "arrived": [], "refused": problem}

@@ -149,6 +149,12 @@ class SessionWriter:
     _claimed: float = attrs.field(init=False, default=0.0)
     _one_at_a_time: "asyncio.Lock" = attrs.field(factory=asyncio.Lock, init=False)
 
+    @property
+    def epoch(self) -> int | None:
+        """Return the epoch of the lease while nobody else can write; None if somebody may."""
+        is_held = time.monotonic() < self._claimed + self.worker.seconds
+        return self._lease.epoch if self._lease is not None and is_held else None
+
     async def read(self, step: Callable[[Any], Awaitable[T]]) -> T:
         """Do a step with the store that only reads, and repeat it until the database answers.
 

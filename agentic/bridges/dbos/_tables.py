@@ -124,9 +124,9 @@ class Tables:
     url: str
     idle_seconds: float = 60.0
     """How long PostgreSQL keeps the locks of a process that is stopped in a transaction."""
-    _engine: sa.Engine = attrs.field(init=False)
+    engine: sa.Engine = attrs.field(init=False, repr=False)
 
-    @_engine.default
+    @engine.default
     def _connect(self) -> sa.Engine:
         if not self.is_sqlite:
             engine = sa.create_engine(
@@ -166,14 +166,14 @@ class Tables:
 
     def create(self) -> None:
         """Create what is missing."""
-        with self._engine.begin() as connection:
+        with self.engine.begin() as connection:
             if not self.is_sqlite:  # two processes would both find them missing
                 connection.execute(sa.text("SELECT pg_advisory_xact_lock(7163529460418)"))
             _metadata.create_all(connection)
 
     def close(self) -> None:
         """Close the connections."""
-        self._engine.dispose()
+        self.engine.dispose()
 
     def register(self, worker: str, service: str, seconds: float) -> None:
         """Insert the lease of a new worker of a service, with epoch 1."""
@@ -223,7 +223,7 @@ class Tables:
 
     def forget_runs(self, runs: Sequence[str]) -> None:
         """Remove the events, the messages, the keys and the counted attempts of these runs."""
-        with self._engine.begin() as connection:
+        with self.engine.begin() as connection:
             for table in (_events, _controls, _keys, _attempts):
                 connection.execute(sa.delete(table).where(table.c.run.in_(runs)))
 
@@ -231,7 +231,7 @@ class Tables:
         """Assign a key to a run, unless it belongs to one; return the run that has it."""
         insert = "INSERT INTO agentic_keys (key, run) VALUES (:key, :run) ON CONFLICT DO NOTHING"
         # A second claim waits for the first one's transaction, and then finds its run.
-        with self._engine.begin() as connection:
+        with self.engine.begin() as connection:
             connection.execute(sa.text(insert), {"key": key, "run": run})
             query = sa.select(_keys.c.run).where(_keys.c.key == key)
             return str(connection.execute(query).scalar_one())
@@ -259,7 +259,7 @@ class Tables:
             "INSERT INTO agentic_attempts (run, count) VALUES (:run, 1)"
             " ON CONFLICT (run) DO UPDATE SET count = agentic_attempts.count + 1 RETURNING count"
         )
-        with self._engine.begin() as connection:
+        with self.engine.begin() as connection:
             return int(connection.execute(count, {"run": run}).scalar_one())
 
     def forget_attempts(self, run: str) -> None:
@@ -274,7 +274,7 @@ class Tables:
             " ON CONFLICT DO NOTHING"
         )
         rows = [{"run": run, "key": key, "body": json.dumps(body)} for key, body in events]
-        with self._engine.begin() as connection:
+        with self.engine.begin() as connection:
             connection.execute(insert, rows)
 
     def events(self, run: str, after: int) -> list[tuple[int, dict[str, Any]]]:
@@ -285,11 +285,11 @@ class Tables:
         return [(row.id, json.loads(row.body)) for row in self._read(query.order_by(_events.c.id))]
 
     def _read(self, query: "sa.Select[Any]") -> Sequence[Any]:
-        with self._engine.begin() as connection:
+        with self.engine.begin() as connection:
             return connection.execute(query).all()
 
     def _write(self, statement: Any) -> bool:
-        with self._engine.begin() as connection:
+        with self.engine.begin() as connection:
             return bool(connection.execute(statement).rowcount)
 
 

@@ -41,7 +41,7 @@ def test_stopped_writer_does_not_keep_an_event(postgres: Any) -> None:
     tables = Tables(engine_url(url), 0.2)
     tables.create()
     store = "INSERT INTO agentic_events (run, key, body) VALUES ('run', 'key', '{}')"
-    with tables._engine.connect() as stopped:
+    with tables.engine.connect() as stopped:
         stopped.exec_driver_sql(store)
 
         tables.add_events("run", [("key", {"type": "turn_start"})])

@@ -138,3 +138,23 @@ def test_token_opens_an_address(place: Any) -> None:
 
     assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
     assert (allowed.status_code, allowed.json()) == (200, [])
+
+
+def test_redaction_reaches_the_runs(place: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    """While the server goes on, which tells nobody the secret from then on."""
+    place.write("approve: never", "store: {kind: sqlite}")
+    (place.folder / "key.txt").write_text("sk-live/4f9c+1a77\n")
+    server = place.serve()
+    run_id = server.submit("the key is sk-live/4f9c+1a77 0")
+    before = server.watch(run_id)
+
+    file = ["--secret-file", str(place.folder / "key.txt")]
+    status = main(["redact", str(place.folder / "agent.yaml"), "0", "[gone]", *file, "--yes"])
+
+    assert (status, "sk-live" in before) == (0, True)
+    assert "the secret was found and removed" in capfd.readouterr().out
+    assert "sk-live" not in server.watch(run_id)
+    server.stop()
+    files = [path for path in place.folder.rglob("*.db*") if path.is_file()]
+    assert len(files) >= 2
+    assert not [path for path in files if b"sk-live" in path.read_bytes()]
