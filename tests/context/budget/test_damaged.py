@@ -251,7 +251,7 @@ def test_fit(name: str, **life: Any) -> None:
     """The sizes are those of an independent count; over the budget says so, and what it is."""
     available = life["policy"].available_tokens
     for _, done in live(name, **life)[0]:
-        size = count_tokens(done.messages, LETTERS)
+        size = count_tokens(done.messages, LETTERS, tokens_per_media=None)
         assert done.tokens_after == size
         assert done.fits == (not life["policy"].context_window or size <= available)
         assert bool(done.too_large) != done.fits
