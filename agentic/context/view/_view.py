@@ -448,7 +448,10 @@ class View:
         # What can be left out without a summary goes first, unless that would hardly help: the
         # next request would begin another epoch.
         begun = self._builder.begin(draft)
-        return begun if begun.tokens <= _WORTHWHILE * draft.tokens else draft
+        # It is larger if the epoch was cut to the window. The size of all of it then says whether a
+        # compactor that failed is asked again: what was cut never grows beyond the window.
+        hardly_helps = _WORTHWHILE * draft.tokens < begun.tokens <= draft.tokens
+        return draft if hardly_helps else begun
 
     def _finish(
         self, draft: Draft, compaction: Compaction | None, notes: Sequence[Note] = ()
