@@ -182,14 +182,17 @@ def test_one_message_is_one_message(browser: Any, tmp_path: Path) -> None:
 
 def test_gap_is_told_where_it_was(browser: Any, tmp_path: Path) -> None:
     """A gap says how many; a cleared output stands in its place and leaves none."""
-    browser.open(write(talk(20), tmp_path / "page.html"))
+    # An epoch that only pays begins with a request of the user's, not in the middle of the calls.
+    *calls, done = talk(20).messages
+    transcript = Transcript("talk", "made", (*calls, Message("user", "Which files?"), done))
+    browser.open(write(transcript, tmp_path / "page.html"))
 
     _, last = go(browser, 1, 21)
     _, cleared = go(browser, 2, 21)
     _, digest = go(browser, 3, 21)
 
-    # Of 42 messages the system prompt, the task and the six newest are sent.
-    assert [each for each in last if isinstance(each, str)] == ["34 not sent"]
+    # Of 43 messages the system prompt, the three newest rounds and the request are sent.
+    assert [each for each in last if isinstance(each, str)] == ["35 not sent"]
     assert {each for each in cleared if isinstance(each, str)} == set()
     assert any(kind == "made" and role == "tool" for kind, role, _ in cleared)
     assert any(each[:2] == ["made", "summary"] for each in digest if isinstance(each, list))
