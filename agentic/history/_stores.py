@@ -10,6 +10,7 @@ from typing import Self
 
 import attrs
 
+from agentic._waiting import off_loop
 from agentic.errors import MessageNotFound, NothingToRestore
 from agentic.history._entries import Entry, decode, encode_message, encode_view
 from agentic.history._outputs import check_ref, encode_output, make_ref, read_output
@@ -67,7 +68,7 @@ class BaseStore(abc.ABC):
             OSError: the file exists but cannot be opened.
         """
         view = await self._load()
-        closed = close_open_rounds(view.messages)
+        closed = await off_loop(len(view.messages), close_open_rounds, view.messages)
         self._knowledge.load(view, len(closed))
         return closed
 

@@ -18,6 +18,7 @@ import attrs
 from agentic._lazy import asyncio, events
 from agentic._protocols import Decision, Input
 from agentic._tool_definition import ToolDefinition
+from agentic._waiting import off_loop
 from agentic.context.budget import CompactionTarget
 from agentic.context.view import Prepared, View
 from agentic.errors import ConfigError, HistoryChanged, IncompleteReply
@@ -85,7 +86,8 @@ class StoredHistory:
         if cancelled is not None:
             raise cancelled
         # Not stored: a result that comes late takes the place of what is made up here.
-        self.history = close_open_rounds(self.history)
+        history = self.history
+        self.history = await off_loop(len(history), close_open_rounds, history)
 
     async def refresh(self) -> None:
         """Load what others have appended: a tool of this run, or another task."""
@@ -149,7 +151,8 @@ class StoredHistory:
         if self.store is None:
             return
         self._revision = await self._find_revision()
-        self.history = keep_known(await self.store.load(), self.history)
+        loaded = await self.store.load()
+        self.history = await off_loop(len(loaded), keep_known, loaded, self.history)
 
     async def _find_revision(self) -> int | None:
         # Optional, as `history.Revisioned`: without it, what others append is noticed only where

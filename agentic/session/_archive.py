@@ -6,6 +6,7 @@ from typing import Any
 
 import attrs
 
+from agentic._waiting import off_loop
 from agentic.history import Archive, Diff, begins_with, counts_replaced, replace_known
 from agentic.messages import (
     ContextSummary,
@@ -76,7 +77,7 @@ class SessionArchive:
 
         A summary from elsewhere is compared with the archive once.
         """
-        history = self._with_known_objects(await self.store.load())
+        history = await self._load()
         summary = find_summary(history)
         self.ignored, self._hidden = None, 0
         # Checking costs a read of the whole archive, and nothing that is appended later can make a
@@ -85,7 +86,7 @@ class SessionArchive:
             return history
         full = await self.store.full()
         # Load again, so that this is the latest load: `replaces` counts in what was loaded last.
-        again = self._with_known_objects(await self.store.load())
+        again = await self._load()
         if len(again) != len(history) or not begins_with(again, history):
             return await self.load()  # the archive may have more than the history
         if not _points_past(summary, full):
@@ -102,8 +103,10 @@ class SessionArchive:
         self._hidden = len(history) - len(given)
         return given
 
-    def _with_known_objects(self, history: list[Message]) -> list[Message]:
-        history = keep_known(history, self._loaded)
+    async def _load(self) -> list[Message]:
+        """Load the history, with the objects of the last load."""
+        loaded = await self.store.load()
+        history = await off_loop(len(loaded), keep_known, loaded, self._loaded)
         self._loaded = history.copy()
         return history
 

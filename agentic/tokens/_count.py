@@ -370,6 +370,11 @@ class TokenCache:
             self._recent.add(sizes)
         return sizes
 
+    def count_fresh(self, messages: list[Message]) -> int:
+        """Return how many messages of a conversation were not counted before."""
+        known = self._recent.find(messages)
+        return len(messages) if known is None else len(messages) - len(known.messages)
+
     def count_message(self, message: Message) -> int:
         """Count one message."""
         return count_checked(message, self._memo, self.per_message_overhead, self.tokens_per_media)

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import attrs
 
+from agentic._waiting import off_loop
 from agentic.bridges.dbos._lease import LeaseLost
 from agentic.bridges.dbos._steps import DbosSteps
 from agentic.bridges.dbos._stores import REWRITTEN, SessionWriter
@@ -14,6 +15,10 @@ from agentic.history._outputs import encode_output, make_ref
 from agentic.messages import Message, to_plain
 
 T = TypeVar("T")
+
+
+def _encode(messages: list[Message]) -> str:
+    return json.dumps([to_plain(message) for message in messages])
 
 
 @attrs.define(eq=False)
@@ -137,7 +142,7 @@ class RunLog:
 
     async def leave_view(self) -> str:
         """Store the compacted history as an output, and return its reference."""
-        return await self.put(json.dumps([to_plain(message) for message in self.view]))
+        return await self.put(await off_loop(len(self.view), _encode, self.view))
 
     async def _flush(self, store: Any) -> None:
         is_rewritten = await self._is_rewritten(store)

@@ -13,6 +13,7 @@ closes. So a store stays open after a write, until another session needs its pla
 import contextlib
 import json
 import logging
+import operator
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Protocol, TypeVar, runtime_checkable
@@ -20,6 +21,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import attrs
 
 from agentic._lazy import asyncio
+from agentic._waiting import in_thread
 from agentic.bridges.dbos._lease import WorkerLease
 from agentic.errors import (
     HistoryConflict,
@@ -29,7 +31,7 @@ from agentic.errors import (
     OutputNotFound,
 )
 from agentic.history import Lease, LeasedSessions
-from agentic.messages import from_plain
+from agentic.messages import Message, from_plain
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -37,6 +39,10 @@ REWRITTEN = "session {!r} was redacted, undone or replaced while this run was op
 _PATIENCE_SECONDS = 30.0
 """How long to wait for another writer of the session, besides the lease that it may have."""
 _PASSING = (HistoryConflict, HistoryNotWritten, HistoryUnavailable)
+
+
+def _decode(text: str) -> list[Message]:
+    return [from_plain(plain) for plain in json.loads(text)]
 
 
 @runtime_checkable
@@ -187,11 +193,12 @@ class SessionWriter:
             is_rewritten = point is not None and await store.is_rewritten(point)
             history = await store.load()
             try:
-                view = [from_plain(plain) for plain in json.loads(await store.get(ref))]
+                # In threads, because both are proportional to the history.
+                view = await in_thread(_decode, await store.get(ref))
             except OutputNotFound:  # a redaction has removed it
                 return self._drop()
             # A kill after the replacement repeats this step, which then finds the view in place.
-            if history[: len(view)] == view:
+            if await in_thread(operator.eq, history[: len(view)], view):
                 return {}
             if is_rewritten:
                 return self._drop()

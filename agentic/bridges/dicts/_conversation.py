@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from agentic._validate import must_be, suggest
-from agentic._waiting import LoopLock
+from agentic._waiting import LoopLock, off_loop
 from agentic.bridges._lists import are_same
 from agentic.bridges._view_parts import ViewParts, log_notes, tools_as_one
 from agentic.bridges.dicts._items import ItemReader
@@ -192,10 +192,11 @@ class Conversation:
 
         Positions refer to the owner's items.
         """
-        return [
-            attrs.evolve(each, positions=self._reader.items_of(each.positions))
-            for each in self._view.explain()
-        ]
+        with self._threads:
+            return [
+                attrs.evolve(each, positions=self._reader.items_of(each.positions))
+                for each in self._view.explain()
+            ]
 
     def state(self) -> dict[str, Any]:
         """Return what must be kept between processes, as plain JSON of a few kilobytes.
@@ -204,6 +205,10 @@ class Conversation:
         kept, a hash of them, the calibration and the back-off. It contains nothing else of the
         conversation.
         """
+        with self._threads:
+            return self._to_plain()
+
+    def _to_plain(self) -> dict[str, Any]:
         # Without a list, the View's positions cannot be counted in items.
         if not self._reader.items and self._state is not None:
             return dict(self._state)
@@ -284,20 +289,34 @@ class Conversation:
         # A copy: the owner may append while the compactor is awaited.
         items = list(messages)
         async with self._turns:
-            with self._threads:
-                self._read(items)
-                # A copy: another list may be read meanwhile, into the reader's one list.
-                given = self._reader.messages.copy()
-                system, tools = ("", ()) if opened is None else self._beside(opened)
-                latest = self.latest if refused else None
+            size = self._reader.count_new(items)
+            given = await self._read_async(items, size)
+            system, tools = ("", ()) if opened is None else self._beside(opened)
+            latest = self.latest if refused else None
             if latest is not None:
                 prepared = await self._view.shrink(latest.messages, history=given)
             else:
                 prepared = await self._view.prepare(given, system_prompt=system, tools=tools)
-            with self._threads:
-                self._read(items)  # another call may have read another list meanwhile
-                self._take(prepared)
-                return self._write()
+            return await off_loop(size, self._write_prepared, items, prepared)
+
+    async def _read_async(self, items: list[Any], size: int) -> list[Message]:
+        try:
+            return await off_loop(size, self._read_messages, items)
+        except RuntimeError:
+            # The owner has changed an item while it was read in the thread.
+            return self._read_messages(items)
+
+    def _read_messages(self, items: list[Any]) -> list[Message]:
+        """Read a list, and return a copy of its messages: another list may be read meanwhile."""
+        with self._threads:
+            self._read(items)
+            return self._reader.messages.copy()
+
+    def _write_prepared(self, items: list[Any], prepared: Prepared | None) -> list[Any]:
+        with self._threads:
+            self._read(items)  # another call may have read another list meanwhile
+            self._take(prepared)
+            return self._write()
 
     def _take(self, prepared: Prepared | None) -> None:
         if prepared is None:

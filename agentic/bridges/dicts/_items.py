@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 import attrs
 
+from agentic._waiting import LONG
 from agentic.bridges.dicts._wires import check_wire
 from agentic.errors import ConfigError
 from agentic.messages import ContextSummary, Message
@@ -105,18 +106,26 @@ class ItemReader:
         # Before anything is changed: a list that is refused leaves what was read as it was.
         for position, item in enumerate(islice(items, same, None), same):
             self._check(position, item)
-        former: dict[int, Unit] = {}
+        keep = len(self._units)
         is_open = bool(self._units) and self._units[-1].is_open
         # An open unit is read again only if an item follows it.
         if same < len(self.items) or (is_open and same < len(items)):
-            former = self._forget(same)
-        start = self._units[-1].end if self._units else 0
+            keep = self._count_kept(same)
+        start = self._units[keep - 1].end if keep else 0
+        # Copies, so that an edit in place is noticed, and never reaches the payload of a message.
+        copies = list(map(_copy, items[start:]))
+        former = self._forget(keep)
         # Equal items as well: what is sent are the objects that the owner has now.
         self.items[identical:] = items[identical:]
-        # Copies, so that an edit in place is noticed, and never reaches the payload of a message.
-        self._copies[start:] = map(_copy, items[start:])
+        self._copies[start:] = copies
         if start < len(items):
             self._decode(start, former)
+
+    def count_new(self, items: Sequence[Any]) -> int:
+        """Return how many items have to be read, or compared by value."""
+        length = len(self.items)
+        extends = 0 < length <= len(items) and items[length - 1] is self.items[-1]
+        return len(items) - length if extends and length < LONG else len(items)
 
     def _check(self, position: int, item: Any) -> None:
         """Raise for an item that the decoder would read as something else, or as nothing."""
@@ -168,14 +177,16 @@ class ItemReader:
         pairs = zip(items[start:known], self._copies[start:known], strict=True)
         return next((at for at, (new, old) in enumerate(pairs, start) if new != old), known)
 
-    def _forget(self, same: int) -> dict[int, Unit]:
-        """Forget what was read from all but the first `same` items; return what was forgotten.
+    def _count_kept(self, same: int) -> int:
+        """Return how many units stay if only the first `same` items are unchanged.
 
-        The last unit that would be kept is also forgotten: what followed may have affected its
-        reading.
+        The last unit of these items is not kept: what followed may have affected its reading.
         """
-        keep = bisect_right(self._units, same, key=operator.attrgetter("end"))
-        gone = self._units[max(0, keep - 1) :]
+        return max(0, bisect_right(self._units, same, key=operator.attrgetter("end")) - 1)
+
+    def _forget(self, keep: int) -> dict[int, Unit]:
+        """Forget all but the first units; return what was forgotten."""
+        gone = self._units[keep:]
         for unit in gone:
             for message in unit.messages:
                 # While the message is alive: its id may be another object's afterwards.

@@ -8,8 +8,8 @@ soon as a middleware has the method.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Annotated, Any, Literal, NotRequired, Self
 
 from langchain.agents.middleware.types import (
@@ -27,6 +27,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command
 
 from agentic._validate import is_whole
+from agentic._waiting import off_loop
 from agentic.bridges._lists import are_same
 from agentic.bridges._view_parts import ViewParts, log_notes, tools_as_one
 from agentic.bridges.langchain._conversation import ConversationPool, LangchainConversation
@@ -136,20 +137,23 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
         self, request: _Request, handler: Callable[[_Request], Awaitable[_Response]]
     ) -> ExtendedModelResponse[Any]:
         """Do what `wrap_model_call` does, without blocking the event loop."""
-        with self._conversation(request.messages, request.state) as conversation:
+        size = len(request.messages)
+        async with self._conversation_async(request.messages, request.state) as conversation:
             prepared = await conversation.view.prepare(
                 conversation.messages, **self._beside(conversation, request)
             )
             try:
-                response = await handler(_fitted(request, conversation, prepared))
+                fitted = await off_loop(size, _fitted, request, conversation, prepared)
+                response = await handler(fitted)
             except Exception as error:
                 if not _is_overflow(error):
                     raise
                 smaller = await conversation.view.shrink(prepared.messages)
                 if smaller is None:
                     raise
-                response = await handler(_fitted(request, conversation, smaller))
-            return _with_state(response, conversation)
+                fitted = await off_loop(size, _fitted, request, conversation, smaller)
+                response = await handler(fitted)
+            return await off_loop(size, _with_state, response, conversation)
 
     @contextmanager
     def _conversation(
@@ -158,6 +162,19 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
         """Take the conversation of some messages out of the pool for the time of a call."""
         # Out of the pool it has one user, so that no lock is held while the model is called.
         conversation = self._pool.take(messages, state.get(_KEY))
+        try:
+            yield conversation
+        finally:
+            self._pool.put(conversation)
+
+    @asynccontextmanager
+    async def _conversation_async(
+        self, messages: Sequence[Any], state: Mapping[str, Any]
+    ) -> AsyncIterator[LangchainConversation]:
+        """Do what `_conversation` does; many messages are read in a thread."""
+        # A copy: the agent may append meanwhile.
+        given = list(messages)
+        conversation = await off_loop(len(given), self._pool.take, given, state.get(_KEY))
         try:
             yield conversation
         finally:
@@ -188,9 +205,10 @@ class _RewritesState:
         self: Any, state: Mapping[str, Any], runtime: object
     ) -> dict[str, Any] | None:
         """Do what `before_model` does, without blocking the event loop."""
-        with self._conversation(state["messages"], state) as conversation:
+        size = len(state["messages"])
+        async with self._conversation_async(state["messages"], state) as conversation:
             prepared = await conversation.view.prepare(conversation.messages, **conversation.beside)
-            return _rewritten(conversation, prepared)
+            return await off_loop(size, _rewritten, conversation, prepared)
 
 
 def _rewritten(conversation: LangchainConversation, prepared: Prepared) -> dict[str, Any] | None:

@@ -16,7 +16,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
 
 from agentic._validate import is_whole
-from agentic._waiting import LoopLock
+from agentic._waiting import LoopLock, off_loop
 from agentic.bridges._view_parts import ViewParts, log_notes, tools_as_one
 from agentic.bridges.pydantic_ai._history import History
 from agentic.bridges.pydantic_ai._read import METADATA_KEY
@@ -134,7 +134,8 @@ class ContextBudget(AbstractCapability[_Deps]):
             prepared = await self._prepare(known, ctx, given, request_context)
             self._request = _RunRequest(given, paused, prepared)
             # Another list: applications store `new_messages()`, which must not have a gap.
-            request_context.messages = [*self._take(known, ctx, prepared), *paused]
+            messages = await off_loop(len(given), self._take, known, ctx, prepared)
+            request_context.messages = [*messages, *paused]
         return request_context
 
     async def on_model_request_error(
@@ -154,7 +155,8 @@ class ContextBudget(AbstractCapability[_Deps]):
             prepared = await known.view.shrink(request.prepared.messages, target=target)
             if prepared is None:
                 raise error
-            request.smaller = [*self._take(known, ctx, prepared), *request.paused]
+            messages = await off_loop(len(request.given), self._take, known, ctx, prepared)
+            request.smaller = [*messages, *request.paused]
         raise RetryModelRequest from error
 
     async def prepare_model_request(
@@ -204,7 +206,7 @@ class ContextBudget(AbstractCapability[_Deps]):
         request_context: ModelRequestContext,
     ) -> Prepared:
         """Return what the conversation's View decides about a run's messages."""
-        self._read(known, given)
+        await off_loop(len(given), self._read, known, given)
         return await known.view.prepare(
             known.history.messages,
             system_prompt=_instructions(request_context.model_request_parameters),

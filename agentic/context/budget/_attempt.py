@@ -146,7 +146,7 @@ class Snapshot:
     def corrected_sizes(self) -> list[float]:
         """Return the size of each message, multiplied by `scale`."""
         scale = self.scale
-        return [scale * self.sizes.size(position) for position in range(len(self.messages))]
+        return [scale * self.sizes.size(position) for position in range(self.length)]
 
 
 @attrs.frozen

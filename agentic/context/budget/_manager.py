@@ -1,11 +1,15 @@
 """Carrying out compactions; each either succeeds completely or changes nothing."""
 
+import threading
+from typing import Any
+
 import attrs
 
 from agentic import usage
 from agentic._lazy import asyncio
 from agentic._protocols import CompactionReason, Compactor
 from agentic._validate import is_whole, must_be, must_be_async, must_count
+from agentic._waiting import off_loop
 from agentic.context.budget._attempt import (
     Attempt,
     Compaction,
@@ -17,7 +21,7 @@ from agentic.context.budget._plan import Plan, plan
 from agentic.context.budget._policy import Policy, find_trigger
 from agentic.errors import CompactionRefused, HistoryChanged
 from agentic.messages import Message, RecentConversations, check_messages, find_summary
-from agentic.tokens import Counter, TokenCache
+from agentic.tokens import Counter, MessageSizes, TokenCache
 
 _AFTER_FAILURE = 1.05
 """The growth factor of the context since a failure before the next attempt."""
@@ -64,6 +68,8 @@ class Manager:
     _failures: RecentConversations[_Failure] = attrs.field(
         factory=RecentConversations, init=False, repr=False
     )
+    # The caches, while a long conversation is counted in a thread.
+    _lock: Any = attrs.field(factory=threading.RLock, init=False, repr=False)
 
     @_token_cache.default
     def _make_token_cache(self) -> TokenCache | None:
@@ -97,7 +103,7 @@ class Manager:
         check_messages(messages[-1:])
         if self.compactor is None or self._token_cache is None:
             return None
-        tokens = self._token_cache.sizes(messages).total + overhead_tokens if size is None else size
+        tokens = self._sizes(messages).total + overhead_tokens if size is None else size
         reason = find_trigger(self.policy, messages, tokens)
         return None if reason is None or self._waits(messages, tokens) else reason
 
@@ -141,14 +147,16 @@ class Manager:
                 fits=self.policy.fits(size or 0),
                 overhead_tokens=overhead_tokens,
             )
-        sizes = self._token_cache.sizes(messages)
-        snapshot = Snapshot(
-            messages, self._token_cache, sizes, len(messages), overhead_tokens, size
-        )
+        # Of a copy, because the caller may append while a long one is counted.
+        seen = messages.copy()
+        with self._lock:
+            fresh = self._token_cache.count_fresh(seen)
+        sizes = await off_loop(fresh, self._sizes, seen)
+        snapshot = Snapshot(messages, self._token_cache, sizes, len(seen), overhead_tokens, size)
         reason = CompactionReason.FORCE if force else self.due(messages, size=snapshot.tokens)
         if self.compactor is None or reason is None:
             return self._unchanged(snapshot)
-        found = self._plan(snapshot, reason)
+        found = await off_loop(len(seen), self._plan, snapshot, seen, reason)
         if not found.dropped:
             # No back-off: after the next message there may be something to drop.
             refused = CompactionRefused("the policy keeps all of it")
@@ -157,9 +165,15 @@ class Manager:
         attempt = Attempt(snapshot, found, reason, target or CompactionTarget(self), grows)
         return await self._compact(attempt, self.compactor, instructions)
 
-    def _plan(self, snapshot: Snapshot, reason: CompactionReason) -> Plan:
+    def _sizes(self, messages: list[Message]) -> MessageSizes:
+        if self._token_cache is None:
+            return MessageSizes()
+        with self._lock:
+            return self._token_cache.sizes(messages)
+
+    def _plan(self, snapshot: Snapshot, messages: list[Message], reason: CompactionReason) -> Plan:
         return plan(
-            snapshot.messages,
+            messages,
             snapshot.corrected_sizes(),
             self.policy,
             by_window=reason is CompactionReason.WINDOW,
@@ -184,17 +198,19 @@ class Manager:
 
     def backoff(self, messages: list[Message]) -> Backoff | None:
         """Return the back-off of a conversation; None if no compaction of it has failed."""
-        failure = self._failures.find(messages)
+        with self._lock:
+            failure = self._failures.find(messages)
         return None if failure is None else failure.backoff
 
     def hold_off(self, messages: list[Message], backoff: Backoff) -> None:
         """Attempt no compaction of a conversation until it has grown."""
-        failure = self._failures.find(messages)
-        if failure is None:
-            failure = _Failure([], backoff)
-            self._failures.add(failure)
-        # A copy: the conversation is recognized by it when the caller's list has grown.
-        failure.messages, failure.backoff = list(messages), backoff
+        with self._lock:
+            failure = self._failures.find(messages)
+            if failure is None:
+                failure = _Failure([], backoff)
+                self._failures.add(failure)
+            # A copy: the conversation is recognized by it when the caller's list has grown.
+            failure.messages, failure.backoff = list(messages), backoff
 
     async def _compact(
         self, attempt: Attempt, compactor: Compactor, instructions: str | None

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from agentic._validate import must_be, must_count, whole
+from agentic._waiting import off_loop
 from agentic.context.digest._calls import Commands, Failures, Files, FilesRead
 from agentic.context.digest._section import CHARS_PER_TOKEN, TITLE, Index, Section, fit
 from agentic.context.digest._statements import Notices, Progress, Requests, Statements
@@ -87,8 +88,8 @@ class Digest:
         return SummaryText(text, {_NOTES: plain} if text else {})
 
     async def compact(self, messages: list[Message], /) -> str:
-        """Return what `write` returns, for a `Manager`."""
-        return self.write(messages)
+        """Return what `write` returns, for a `Manager`; many messages are read in a thread."""
+        return await off_loop(len(messages), self.write, messages)
 
 
 def _restored(message: Message, sections: Sequence[Section]) -> list[Message]:

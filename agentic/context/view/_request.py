@@ -7,6 +7,7 @@ usage in replies wherever it is known.
 
 import json
 import operator
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -145,6 +146,27 @@ class Draft:
     def stages(self) -> tuple[Stage, ...]:
         """The steps that made the first request of the epoch."""
         return self.epoch.stages
+
+    def of_list(self, given: list[Message]) -> "Draft":
+        """Return the draft of the owner's list instead of a copy of it, or the reverse."""
+        former = self.branch.given
+
+        def own(messages: list[Message]) -> list[Message]:
+            return given if messages is former else messages
+
+        branch = attrs.evolve(
+            self.branch, given=given, read=own(self.branch.read), history=own(self.branch.history)
+        )
+        epoch = attrs.evolve(
+            self.epoch,
+            source=own(self.epoch.source),
+            view=own(self.epoch.view),
+            stages=tuple(
+                attrs.evolve(each, before=own(each.before), after=own(each.after))
+                for each in self.stages
+            ),
+        )
+        return attrs.evolve(self, branch=branch, repaired=own(self.repaired), epoch=epoch)
 
 
 @attrs.frozen
@@ -362,6 +384,8 @@ class RequestBuilder:
     strategies: Chain
     recall: str | None
     reasoning: ReasoningFilter
+    lock: Any = attrs.field(factory=threading.RLock, init=False, repr=False)
+    """Is held by whoever uses a builder that may be at work in a thread."""
     lineage: Lineage = attrs.field(factory=Lineage, init=False)
     token_cache: TokenCache | None = attrs.field(init=False)
     meter: _ReplyMeter | None = attrs.field(init=False)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import attrs
 
 from agentic._lazy import asyncio, futures
-from agentic._waiting import LoopLock
+from agentic._waiting import LoopLock, is_loop_running, off_loop
 from agentic.context.budget import Backoff, Compaction, CompactionTarget, Manager
 from agentic.context.view._lineage import Branch, Generation
 from agentic.context.view._request import Draft, RequestBuilder
@@ -107,10 +107,13 @@ class CompactionScheduler:
         """Compact a draft's history: see `View.compact`."""
         lineage = self.builder.lineage
         # A copy, because the owner may append while the summary is made.
-        branch = lineage.follow(list(draft.branch.given))
+        with self.builder.lock:
+            branch = lineage.follow(list(draft.branch.given))
 
         async def remember(_: list[Message], messages: list[Message]) -> list[Message]:
-            lineage.add(branch.describe(messages))
+            generation = await off_loop(branch.length, branch.describe, messages)
+            with self.builder.lock:
+                lineage.add(generation)
             return messages
 
         done = await (manager or self.manager).compact_if_needed(
@@ -237,15 +240,6 @@ class TaskLock(LoopLock):
     async def __aexit__(self, *_: object) -> None:
         self._holder = None
         await super().__aexit__()
-
-
-def is_loop_running() -> bool:
-    """Return whether an event loop is running in this thread."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 def run(work: Coroutine[Any, Any, _T]) -> _T:

@@ -16,6 +16,7 @@ from agentic._lazy import events
 from agentic._protocols import for_conversation
 from agentic._tool_definition import ToolDefinition
 from agentic._validate import must_be
+from agentic._waiting import LONG, MOST_IN_LOOP, is_loop_running, off_loop
 from agentic.context import strategies
 from agentic.context.budget import Compaction, CompactionTarget, Compactor, Manager, Policy
 from agentic.context.strategies import Chain, as_chain
@@ -26,7 +27,6 @@ from agentic.context.view._scheduler import (
     Check,
     CompactionScheduler,
     TaskLock,
-    is_loop_running,
     run,
     run_elsewhere,
 )
@@ -120,6 +120,8 @@ class View:
     _scheduler: CompactionScheduler = attrs.field(init=False, repr=False)
     _latest: Draft | None = attrs.field(default=None, init=False, repr=False)
     """The draft of the latest request."""
+    _seen: tuple[int, Message | None] = attrs.field(default=(0, None), init=False, repr=False)
+    """The length of the history that was read last, and its last message."""
     # Two locks: `prepare_ahead` makes a summary while requests that need none go on.
     _turns: TaskLock = attrs.field(factory=TaskLock, init=False, repr=False)
     _summaries: TaskLock = attrs.field(factory=TaskLock, init=False, repr=False)
@@ -185,18 +187,25 @@ class View:
         """
         async with self._turns:
             beside = system_prompt, tools, idle_seconds
-            draft, compaction = self._draft(history, *beside), None
+            given = history
+            draft, compaction = await self._draft_async(history, *beside), None
             if self._scheduler.due(draft):
                 async with self._summaries:
                     # While this call waited, another one may have made the summary.
-                    draft = self._draft(history, *beside)
+                    draft = await self._draft_async(history, *beside)
                     if self._scheduler.due(draft):
                         compaction = await self._scheduler.compact(draft, target)
                         rewritten = target is not None and compaction.changed
                         # Without a target, the lineage applies the compaction to the list as it is.
                         given = compaction.messages if rewritten else history
-                        draft = self._draft(given, *beside)
-            prepared = self._finish(self._builder.cut(draft), compaction)
+                        draft = await self._draft_async(given, *beside, anew=compaction.changed)
+            # A request that extends the last one is only continued, which takes no time.
+            size = 0 if draft.continues else len(draft.view)
+            prepared = await off_loop(size, self._cut, draft, compaction)
+            if len(given) != draft.branch.length:
+                prepared = self._cut(self._draft(given, *beside), compaction)
+            elif isinstance(given, list):
+                prepared = self._of_list(given, prepared)
             changes = self._changes(target)
         # Outside the lock, because a receiver may prepare a request itself.
         for record in changes:
@@ -225,7 +234,7 @@ class View:
             if not self._is_busy and self._scheduler.due(draft):
                 compaction, notes = self._scheduler.compact_sync(draft)
                 draft = self._draft(history, *beside)
-            prepared = self._finish(self._builder.cut(draft), compaction, notes)
+            prepared = self._cut(draft, compaction, notes)
             for record in self._changes(None):
                 events.send_sync(events.context_changed, **record)
             return prepared
@@ -248,7 +257,7 @@ class View:
         if early is None or self._summaries.locked():
             return None
         async with self._summaries:
-            draft = self._builder.draft(history, system_prompt, tools)
+            draft = await self._look(history, system_prompt, tools)
             if not self._scheduler.due(draft, early):
                 return None
             return await self._scheduler.compact(draft, target, manager=early)
@@ -270,8 +279,9 @@ class View:
         it replaces is used only if `allow_growth` is true.
         """
         async with self._summaries:
-            draft = self._builder.draft(history, system_prompt, tools)
+            draft = await self._look(history, system_prompt, tools)
             if not force and not self._scheduler.due(draft):
+                draft = draft.of_list(history) if isinstance(history, list) else draft
                 return Compaction(
                     messages=draft.branch.history,
                     tokens_before=draft.tokens,
@@ -327,32 +337,50 @@ class View:
         manager: Manager | None,
     ) -> Prepared | None:
         """Do what `shrink` does; without a manager, compact nothing."""
-        latest, token_cache = self._latest, self._builder.token_cache
-        if latest is None or token_cache is None or self.counter is None:
+        latest = self._latest
+        if latest is None or self._builder.token_cache is None or self.counter is None:
             return None
-        before = token_cache.sizes(list(sent)).total
+        beside = latest.system_prompt, latest.tools
         given = latest.branch.given if history is None else history
         compaction = None
         if manager is not None:
             async with self._summaries:
-                draft = self._builder.draft(given, latest.system_prompt, latest.tools)
+                draft = await self._look(given, *beside)
                 compaction = await self._scheduler.compact(
                     draft, target, manager=manager, force=True
                 )
             if target is not None and compaction.changed:
                 given = compaction.messages
-        draft = self._builder.cut(self._builder.draft(given, latest.system_prompt, latest.tools))
-        most = int(_AFTER_OVERFLOW * before)
-        if token_cache.sizes(draft.view).total > most:
-            fit = strategies.FitContextWindow(
-                max(1, most), self.counter, tokens_per_media=None, low_watermark=1.0
-            )
-            smaller = fit.compact(draft.view)
-            draft = self._builder.with_view(draft, smaller, "the provider refused a larger request")
-        # An equal or larger request would only be refused again.
-        if token_cache.sizes(draft.view).total >= before:
+        smaller = await off_loop(len(given), self._shorter, list(sent), list(given), *beside)
+        if smaller is None:
             return None
-        return self._finish(draft, compaction)
+        if isinstance(given, list):
+            smaller = smaller.of_list(given)
+        return self._finish(smaller, compaction)
+
+    def _shorter(
+        self,
+        sent: list[Message],
+        given: list[Message],
+        system_prompt: str,
+        tools: Sequence[ToolDefinition],
+    ) -> Draft | None:
+        """Return a draft that is at most three quarters of what was sent, or at least smaller."""
+        token_cache = self._builder.token_cache
+        if token_cache is None or self.counter is None:
+            return None
+        with self._builder.lock:
+            before = token_cache.sizes(sent).total
+            draft = self._builder.cut(self._builder.draft(given, system_prompt, tools))
+            most = int(_AFTER_OVERFLOW * before)
+            if token_cache.sizes(draft.view).total > most:
+                fit = strategies.FitContextWindow(
+                    max(1, most), self.counter, tokens_per_media=None, low_watermark=1.0
+                )
+                reason = "the provider refused a larger request"
+                draft = self._builder.with_view(draft, fit.compact(draft.view), reason)
+            # An equal or larger request would only be refused again.
+            return None if token_cache.sizes(draft.view).total >= before else draft
 
     @property
     def _is_busy(self) -> bool:
@@ -375,7 +403,8 @@ class View:
         requests says nothing about the size of this one, and is ignored.
         """
         if self._builder.meter is not None:
-            self._builder.meter.report(reply, usage or reply.request_usage)
+            with self._builder.lock:
+                self._builder.meter.report(reply, usage or reply.request_usage)
 
     def check(
         self,
@@ -390,7 +419,7 @@ class View:
         If `upcoming` messages are given, the trigger is for the request after they are appended.
         Nothing is changed or sent.
         """
-        draft = self._builder.draft(history, system_prompt, tools)
+        draft = self._look_sync(history, system_prompt, tools)
         token_cache = self._builder.token_cache
         more = 0 if token_cache is None else sum(map(token_cache.count_message, upcoming))
         due = self._scheduler.due(draft, tokens=draft.tokens + more, upcoming=upcoming)
@@ -404,16 +433,20 @@ class View:
         tools: Sequence[ToolDefinition] = (),
     ) -> list[Message]:
         """Return the messages that the model is certain to see, however the window is cut."""
-        draft = self._builder.draft(history, system_prompt, tools)
-        window, room = self._builder.window, self._builder.room(draft)
-        return draft.view if window is None or room is None else window.certain(draft.view, room)
+        with self._builder.lock:
+            draft = self._builder.draft(history, system_prompt, tools)
+            window, room = self._builder.window, self._builder.room(draft)
+            if window is None or room is None:
+                return draft.view
+            return window.certain(draft.view, room)
 
     def explain(self) -> list[Removal]:
         """Return what is missing from the latest request or shortened in it, and why."""
         if self._latest is None:
             return []
         latest = self._latest
-        return explain(latest.branch, latest.repaired, latest.stages, self._builder.token_cache)
+        with self._builder.lock:
+            return explain(latest.branch, latest.repaired, latest.stages, self._builder.token_cache)
 
     @property
     def covered(self) -> int:
@@ -430,7 +463,8 @@ class View:
         It contains the summary with its notes, how many messages of the owner's list it covers, a
         hash of those messages, the calibration and the back-off. It contains no other messages.
         """
-        return self._scheduler.to_plain(self._latest.branch if self._latest else None)
+        with self._builder.lock:
+            return self._scheduler.to_plain(self._latest.branch if self._latest else None)
 
     def _draft(
         self,
@@ -440,27 +474,107 @@ class View:
         idle_seconds: float,
     ) -> Draft:
         """Return a draft of the next request; it begins a new epoch if one is due."""
-        reasoning = self._builder.reasoning
-        reasoning.model, reasoning.server_drops = self.model, self.server_drops
-        draft = self._builder.draft(history, system_prompt, tools, idle_seconds=idle_seconds)
-        if not draft.continues or (draft.fits and not self._scheduler.due(draft)):
-            return draft
+        draft = self._read(history, system_prompt, tools, idle_seconds)
+        return self._begin(draft) if self._ends_epoch(draft) else draft
+
+    async def _draft_async(
+        self,
+        history: Sequence[Message],
+        system_prompt: str,
+        tools: Sequence[ToolDefinition],
+        idle_seconds: float,
+        *,
+        anew: bool = False,
+    ) -> Draft:
+        """Return what `_draft` returns; what takes long is done in a thread, on a copy.
+
+        `anew` says that the history takes long although it was read before.
+        """
+        size = len(history) if anew else self._count_new(history)
+        given = self._unshared(history, size)
+        draft = await off_loop(size, self._read, given, system_prompt, tools, idle_seconds)
+        if self._ends_epoch(draft):
+            draft = await off_loop(len(given), self._begin, draft)
+        # What was appended meanwhile is new; all else has been read.
+        is_whole = len(history) == draft.branch.length
+        return draft if is_whole else self._draft(history, system_prompt, tools, idle_seconds)
+
+    async def _look(
+        self, history: Sequence[Message], system_prompt: str, tools: Sequence[ToolDefinition]
+    ) -> Draft:
+        """Return a draft for a compaction: none of it is sent."""
+        size = self._count_new(history)
+        given = self._unshared(history, size)
+        return await off_loop(size, self._look_sync, given, system_prompt, tools)
+
+    def _look_sync(
+        self, history: Sequence[Message], system_prompt: str, tools: Sequence[ToolDefinition]
+    ) -> Draft:
+        with self._builder.lock:
+            return self._builder.draft(history, system_prompt, tools)
+
+    @staticmethod
+    def _unshared(history: Sequence[Message], size: int) -> Sequence[Message]:
+        """Return a copy for a thread: the owner may append to the list meanwhile."""
+        return history if size <= MOST_IN_LOOP else list(history)
+
+    def _read(
+        self,
+        history: Sequence[Message],
+        system_prompt: str,
+        tools: Sequence[ToolDefinition],
+        idle_seconds: float,
+    ) -> Draft:
+        with self._builder.lock:
+            reasoning = self._builder.reasoning
+            reasoning.model, reasoning.server_drops = self.model, self.server_drops
+            draft = self._builder.draft(history, system_prompt, tools, idle_seconds=idle_seconds)
+            self._seen = draft.branch.length, history[-1] if history else None
+        return draft
+
+    def _begin(self, draft: Draft) -> Draft:
         # What can be left out without a summary goes first, unless that would hardly help: the
         # next request would begin another epoch.
-        begun = self._builder.begin(draft)
+        with self._builder.lock:
+            begun = self._builder.begin(draft)
         # It is larger if the epoch was cut to the window. The size of all of it then says whether a
         # compactor that failed is asked again: what was cut never grows beyond the window.
         hardly_helps = _WORTHWHILE * draft.tokens < begun.tokens <= draft.tokens
         return draft if hardly_helps else begun
 
+    def _ends_epoch(self, draft: Draft) -> bool:
+        return draft.continues and (not draft.fits or bool(self._scheduler.due(draft)))
+
+    def _count_new(self, history: Sequence[Message]) -> int:
+        """Return how many messages of a history have to be read."""
+        length, last = self._seen
+        extends = 0 < length <= len(history) and history[length - 1] is last
+        return len(history) - length if extends and len(history) < LONG else len(history)
+
+    def _cut(
+        self, draft: Draft, compaction: Compaction | None, notes: Sequence[Note] = ()
+    ) -> Prepared:
+        """Cut a draft to the window, and record it as sent."""
+        with self._builder.lock:
+            return self._finish(self._builder.cut(draft), compaction, notes)
+
+    def _of_list(self, history: list[Message], prepared: Prepared) -> Prepared:
+        """Return what was prepared of a copy of the owner's list, as prepared of the list."""
+        latest = self._latest
+        if latest is None or latest.branch.given is history:
+            return prepared
+        self._latest = latest = latest.of_list(history)
+        return attrs.evolve(prepared, messages=latest.view, history=latest.branch.history)
+
     def _finish(
         self, draft: Draft, compaction: Compaction | None, notes: Sequence[Note] = ()
     ) -> Prepared:
         """Record what is sent, and return it."""
-        self._latest = draft
-        # An owner who keeps what was sent gets the summary back as a plain system message.
-        self._builder.lineage.remember_sent(draft.view)
-        continuity = self._builder.commit(draft)
+        with self._builder.lock:
+            self._latest = draft
+            # An owner who keeps what was sent gets the summary back as a plain system message.
+            self._builder.lineage.remember_sent(draft.view)
+            continuity = self._builder.commit(draft)
         return Prepared(
             messages=draft.view,
             history=draft.branch.history,
