@@ -72,7 +72,7 @@ class Runner:
     )
     """How each tool output is cut before it enters the history; None means that it is not cut."""
     strategies: Chain = attrs.field(default=Chain(()), converter=as_chain)
-    """Applied to the history, in this order, to make the view: objects with `compact`, or
+    """Applied to the history, in this order, when an epoch begins: objects with `compact`, or
     callables."""
     max_turns: int = attrs.field(default=50, validator=whole(1))
     """The most decisions that a run may take."""

@@ -113,7 +113,7 @@ class Session:
     """Whether the policy's triggers summarize. If not, only `summarize` does. What exceeds the
     window is then left out of the view, and the history is unchanged."""
     strategies: Chain = attrs.field(default=Chain(()), kw_only=True, converter=as_chain)
-    """Applied to the history, in this order, to make the view: objects with `compact`, or
+    """Applied to the history, in this order, when an epoch begins: objects with `compact`, or
     callables."""
     system_prompt: str = attrs.field(default="", kw_only=True, validator=must_be(str))
     """The default system prompt of requests and Runners. The one that was sent last is included in

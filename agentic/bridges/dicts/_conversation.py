@@ -49,7 +49,7 @@ class Conversation:
             bedrock, cohere or ollama.
         window: the name of a model, the size of its window in tokens, or a complete Policy.
         compactor: writes the summaries; by default a Digest, which needs no model.
-        strategies: applied to the history to make the view.
+        strategies: applied to the history when an epoch begins.
         counter: by default the best one installed for the model, otherwise an estimate. Without a
             model's name, images count as for the models of the wire's provider; `tokens_per_media`
             in a Policy is another number for each.

@@ -76,7 +76,7 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
         hook: `wrap_model_call` leaves the messages of the state alone; `before_model` replaces
             those that were summarized by the summary.
         compactor: writes the summaries; by default a Digest, which needs no model.
-        strategies: applied to the history to make the view; never stored.
+        strategies: applied to the history when an epoch begins; never stored.
         counter: by default the best one installed for the model, otherwise an estimate.
         max_conversations: how many conversations are kept in memory. Any other one is read again
             from the state when it continues.

@@ -45,7 +45,7 @@ class InputFilter:
         window: the name of a model, the size of its window in tokens, or a complete Policy. With
             handoffs between models, the smallest of their windows.
         compactor: writes the summaries; by default a Digest, which needs no model.
-        strategies: applied to the history to make the view.
+        strategies: applied to the history when an epoch begins.
         counter: by default the best one installed for the model, otherwise an estimate.
         max_conversations: how many conversations are remembered. The one that was idle longest is
             forgotten first; if it goes on, it is summarized again.

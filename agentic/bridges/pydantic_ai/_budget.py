@@ -91,7 +91,7 @@ class ContextBudget(AbstractCapability[_Deps]):
     compactor: Compactor | None = None
     """Writes the summaries; by default a Digest, which needs no model."""
     strategies: Chain | Sequence[ContextStrategy] = ()
-    """Applied to the messages of each request."""
+    """Applied to the messages when an epoch begins."""
     counter: Counter | None = None
     """By default the best one installed for the model, otherwise an estimate."""
     rewrite: bool = False

@@ -46,8 +46,9 @@ or more digits."""
 class KeepLast:
     """Keep the system prompt and the last `keep_recent` messages, whole rounds only.
 
-    Pinned messages and the latest user message are also kept, wherever they are. The start of the
-    view changes at every turn, so `FitContextWindow` is cheaper if the provider caches prompts.
+    Pinned messages and the latest user message are also kept, wherever they are. Applied at every
+    turn, it changes the start of each request, so `FitContextWindow` is cheaper if the provider
+    caches prompts; a View applies it only when an epoch begins.
 
     >>> said = [Message("user", text) for text in ("one", "two", "three")]
     >>> [message.content for message in KeepLast(2).compact([Message("system", "Count."), *said])]

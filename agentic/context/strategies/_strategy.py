@@ -17,8 +17,8 @@ class ContextStrategy(Protocol):
     """Makes the view from the history, without changing the history.
 
     A strategy drops whole rounds only (a summary message may describe them), returns the same list
-    object if nothing changed, and is idempotent. Inherit from this class, or just implement the
-    method.
+    object if nothing changed, and is idempotent. A View applies it when an epoch begins, and not at
+    every request. Inherit from this class, or just implement the method.
     """
 
     def compact(self, messages: list[Message], /) -> list[Message]:

@@ -4,6 +4,10 @@ There is one View per conversation, whoever owns the list of messages. An owner 
 list stores `Prepared.history` after a compaction. An owner who can only append simply goes on
 appending: the View recognizes the list by its beginning, and applies the compaction again at every
 turn.
+
+A request extends the last one until an *epoch* begins. Only then are strategies applied, summaries
+made and stale reasoning left out, because each change of what was sent is paid again and makes the
+reasoning behind it stale.
 """
 
 import threading
@@ -93,8 +97,8 @@ class View:
     """Without a compactor, nothing is compacted: what exceeds the window is left out of the
     view."""
     strategies: Chain = attrs.field(default=Chain(()), kw_only=True, converter=as_chain)
-    """Applied to the history, in this order, to make the view: objects with `compact`, or
-    callables."""
+    """Applied to the history, in this order, when an epoch begins: objects with `compact`, or
+    callables. Until then each request extends the last one (`Policy.epochs`)."""
     recall: str | None = attrs.field(
         default=None, kw_only=True, validator=must_be(str, optional=True)
     )
