@@ -121,14 +121,14 @@ def _none(_: ContextLimits) -> _Parts:
     return [], None
 
 
-def _keep_last(_: ContextLimits, *, keep_recent: int = 20) -> _Parts:
+def _keep_last(context_limits: ContextLimits, *, keep_recent: int = 20) -> _Parts:
     """Send the newest messages, by number."""
-    return [KeepLast(keep_recent)], None
+    return [KeepLast(keep_recent)], _window(context_limits)
 
 
-def _trim_rounds(_: ContextLimits, *, max_rounds: int = 10) -> _Parts:
+def _trim_rounds(context_limits: ContextLimits, *, max_rounds: int = 10) -> _Parts:
     """Send the task and the newest tool rounds, by number."""
-    return [TrimRounds(max_rounds)], None
+    return [TrimRounds(max_rounds)], _window(context_limits)
 
 
 def _fit_window(context_limits: ContextLimits, *, low_watermark: float = 0.75) -> _Parts:
@@ -161,10 +161,11 @@ def _truncate_tool_outputs(_: ContextLimits, *, max_chars: int = 4_000) -> _Part
 
 
 def _importance(
-    _: ContextLimits, *, keep_recent: int = 10, min_score_threshold: float = 0.3
+    context_limits: ContextLimits, *, keep_recent: int = 10, min_score_threshold: float = 0.3
 ) -> _Parts:
     """Send what scores: users, tools, failures, what is referenced later."""
-    return [Importance(keep_recent, min_score_threshold=min_score_threshold)], None
+    importance = Importance(keep_recent, min_score_threshold=min_score_threshold)
+    return [importance], _window(context_limits)
 
 
 def _digest(
@@ -193,6 +194,15 @@ def _tiers(
     # The digest is due at the whole window, so clearing has to come earlier to come first.
     clearing = ClearToolOutputs(trigger, context_limits.counter, keep_rounds=keep_rounds)
     return [clearing], _manager(context_limits, max_tokens, keep_recent_tokens)
+
+
+def _window(context_limits: ContextLimits) -> budget.Manager:
+    """Return a Manager that only knows the window.
+
+    A strategy without a budget waits until an epoch begins, at the latest when a request would not
+    fit.
+    """
+    return budget.Manager(context_limits.counter, None, context_limits.limits)
 
 
 def _manager(

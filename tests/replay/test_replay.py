@@ -150,6 +150,18 @@ def test_a_cut_calls_tools_by_their_names() -> None:
     assert {"1 reply", "2 get_replys outputs"} <= {part for part in gone if part[0] in "12"}
 
 
+@pytest.mark.parametrize(
+    "spec", ["keep_last:keep_recent=4", "trim_rounds:max_rounds=2", "importance:keep_recent=4"]
+)
+def test_strategy_without_a_budget_stays_within_the_window(spec: str, talk: Talk) -> None:
+    """It may show more than it would alone until an epoch begins, but never more than fits."""
+    [replayed] = run(talk(60), spec)
+
+    assert replayed.cuts
+    assert replayed.peak <= budget.Policy(4_000).available_tokens
+    assert replayed.over == 0
+
+
 def test_keeping_newest_loses_earlier_names() -> None:
     """A path that only a dropped output named is neither evident nor known."""
     look = Message("assistant", tool_calls=[ToolCall("c1", "run", '{"command": "ls"}')])
