@@ -42,7 +42,9 @@ def make_app(service: "Service") -> Starlette:
         Route("/runs/{run_id}/events", api.watch),
         Route("/runs/{run_id}/cancel", api.cancel, methods=["POST"]),
         Route("/runs/{run_id}/steer", api.steer, methods=["POST"]),
-        Route("/runs/{run_id}/approvals/{call_id}", api.approve, methods=["POST"]),
+        # A provider's id may have a slash in it, or what no address can hold.
+        Route("/runs/{run_id}/approvals/{call_id:path}", api.approve, methods=["POST"]),
+        Route("/runs/{run_id}/approvals", api.approve, methods=["POST"]),
     ]
     handlers: Any = {
         ConfigError: _refuse(400),
@@ -102,7 +104,8 @@ class _Api:
         body = await _read(request)
         if not isinstance(allowed := body.get("allowed"), bool):
             raise ConfigError("allowed", allowed, "true or false")
-        run_id, call_id = request.path_params["run_id"], request.path_params["call_id"]
+        run_id = request.path_params["run_id"]
+        call_id = request.path_params.get("call_id") or _text(body, "call_id")
         run, asked = await self.service.find(run_id), await self.service.questions(run_id)
         waits = call_id in {question["call_id"] for question in asked}
         if not waits and run.state not in _ENDED:

@@ -16,7 +16,7 @@ from agentic._validate import must_be, whole
 from agentic._waiting import in_thread
 from agentic.bridges.dbos._prune import prune
 from agentic.bridges.dbos._redact import redact_session
-from agentic.bridges.dbos._tables import Tables, engine_url
+from agentic.bridges.dbos._tables import Tables, engine_url, storable
 from agentic.bridges.dbos._worker import (
     COMPACTION,
     RUN,
@@ -54,7 +54,8 @@ class RunNotFound(AgenticError):
     run_id: str
 
     def __str__(self) -> str:
-        return f"no such run: {self.run_id}"
+        # As it is, unless it could not be printed.
+        return f"no such run: {storable(self.run_id)}"
 
 
 @attrs.frozen(kw_only=True)
@@ -400,6 +401,8 @@ class Service:
         await asyncio.to_thread(self._connected.tables.send, run_id, kind, body)
 
     async def _status(self, run_id: str) -> Any:
+        if storable(run_id) != run_id:  # a database would refuse the question
+            raise RunNotFound(run_id)
         # Without its input, because a watcher asks ten times a second.
         found = await self._connected.client.list_workflows_async(
             workflow_ids=[run_id], **self._selected(RUN), load_input=False

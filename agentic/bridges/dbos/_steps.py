@@ -8,6 +8,7 @@ from dbos import DBOS, error
 
 from agentic._lazy import asyncio
 from agentic.bridges.dbos._lease import LeaseLost, WorkerLease
+from agentic.bridges.dbos._tables import storable
 from agentic.errors import AgenticError
 
 _CHANGED = "the agent was changed while this run was open, and no longer fits what is on record"
@@ -54,7 +55,7 @@ class DbosSteps:
         reserved = DBOS.reserve_step()
         self.check()
         try:
-            record = await reserved.run_async({"name": name}, self._work, function, args)
+            record = await reserved.run_async({"name": storable(name)}, self._work, function, args)
         except asyncio.CancelledError:
             raise
         except error.DBOSUnexpectedStepError as problem:

@@ -76,6 +76,15 @@ class Control:
     body: dict[str, Any]
 
 
+def storable(text: str) -> str:
+    r"""Return a text with escapes for what a database refuses: halves of characters, and NUL.
+
+    >>> storable("call-\ud83d\0")
+    'call-\\ud83d\\x00'
+    """
+    return text.encode("utf-8", "backslashreplace").decode().replace("\0", r"\x00")
+
+
 def engine_url(database_url: str) -> str:
     """Return an address as SQLAlchemy and the engine take it.
 
@@ -273,7 +282,9 @@ class Tables:
             "INSERT INTO agentic_events (run, key, body) VALUES (:run, :key, :body)"
             " ON CONFLICT DO NOTHING"
         )
-        rows = [{"run": run, "key": key, "body": json.dumps(body)} for key, body in events]
+        rows = [
+            {"run": run, "key": storable(key), "body": json.dumps(body)} for key, body in events
+        ]
         with self.engine.begin() as connection:
             connection.execute(insert, rows)
 
