@@ -221,10 +221,21 @@ def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
         if path == "-" or not Path(path).is_dir():
             yield path, True
             continue
-        found = sorted(each for each in Path(path).iterdir() if each.suffix in _SUFFIXES)
+        found = sorted(filter(_is_readable, Path(path).iterdir()))
         if not found:
             raise click.UsageError(f"The folder {path} contains no .jsonl, .json or .db file")
         yield from ((str(each), False) for each in found)
+
+
+def _is_readable(path: Path) -> bool:
+    """Return whether a file of a folder may be a transcript, and report one that has no end."""
+    if path.suffix not in _SUFFIXES:
+        return False
+    # A pipe waits for its writer, and a device may go on for ever.
+    if path.exists() and not path.is_file() and not path.is_dir():
+        say(f"{path} is a pipe or a device, and left out: name it if it is meant")
+        return False
+    return True
 
 
 def _print(report: Report, *, as_json: bool) -> None:

@@ -118,7 +118,7 @@ class JsonlSessions(BaseSessions):
         self._find(session_id)
 
     def _path(self, session_id: str) -> Path:
-        return self.folder / f"{check_session_id(session_id)}{_SUFFIX}"
+        return absolute(self.folder / f"{check_session_id(session_id)}{_SUFFIX}")
 
     def _find(self, session_id: str, *, empty: bool = False) -> Path:
         path = self._path(session_id)
@@ -165,7 +165,7 @@ class JsonlSessions(BaseSessions):
             return None
         return SessionInfo(
             id=path.name.removesuffix(_SUFFIX),
-            title=self._title(path),
+            title=self._title(absolute(path)),
             messages=seen.messages,
             summarized=seen.summarized,
             created_at=in_utc(seen.begun or changed),

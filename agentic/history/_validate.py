@@ -29,7 +29,10 @@ _MIDDLE_YEAR = 5000
 
 
 def absolute(path: Any) -> Path:
-    """Return an absolute path, so that a later change of directory does not affect it."""
+    """Return an absolute path, so that a later change of directory does not affect it.
+
+    A link is followed: by its own name it would have outputs and a lock of its own.
+    """
     if not isinstance(path, str | Path) or not str(path):
         raise ConfigError("path", path, "a str or a Path", "pass the path of the session")
     try:
@@ -40,7 +43,8 @@ def absolute(path: Any) -> Path:
     if b"\0" in encoded:
         allowed = "a path without NUL and without characters that no file name has"
         raise ConfigError("path", path, allowed, "check where the name comes from")
-    return Path(path).absolute()
+    found = Path(path).absolute()
+    return Path(os.path.realpath(found)) if found.is_symlink() else found
 
 
 def check_key(given: object) -> str | None:

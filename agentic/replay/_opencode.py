@@ -72,10 +72,15 @@ def read_files(path: Path) -> list[Value]:
     storage = path.parents[2]
     values = []
     # Their ids ascend with time, so the names of the files are in order.
-    for file in sorted((storage / "message" / path.stem).glob("*.json")):
-        parts = sorted((storage / "part" / file.stem).glob("*.json"))
+    for file in _list_files(storage / "message" / path.stem):
+        parts = _list_files(storage / "part" / file.stem)
         values.append(Value(1, {"info": _read_file(file), "parts": [*map(_read_file, parts)]}))
     return values
+
+
+def _list_files(folder: Path) -> list[Path]:
+    # No pipe and no device, which may have no end.
+    return sorted(file for file in folder.glob("*.json") if file.is_file())
 
 
 def _read_file(path: Path) -> Any:

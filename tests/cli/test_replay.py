@@ -450,3 +450,15 @@ def test_a_killed_worker_is_one_sentence(talk: Talk, tmp_path: Path) -> None:
     assert running.returncode == 1
     assert told.startswith("agentic: a process that replayed a file was killed")
     assert told.count("\n") == 1
+
+
+def test_pipe_and_device_in_folder_are_left_out(agentic: Agentic, session: Path) -> None:
+    """A pipe waits for its writer, and a device may have no end: neither is read."""
+    os.mkfifo(session.parent / "pipe.jsonl")
+    (session.parent / "zero.json").symlink_to("/dev/zero")
+
+    done = agentic("replay", session.parent, "-w", "8k")
+
+    assert done.status == 0
+    assert "pipe.jsonl is a pipe or a device, and left out" in done.err
+    assert "zero.json is a pipe or a device, and left out" in done.err

@@ -13,7 +13,7 @@ import pytest
 
 from agentic.errors import HistoryConflict, HistoryCorrupt, OutputNotFound
 from agentic.history import JsonlSessions, JsonlStore
-from agentic.history.sqlite import SqliteSessions
+from agentic.history.sqlite import SqliteSessions, SqliteStore
 from agentic.messages import ContextSummary, Message, ProviderPayload, ToolCall, ToolResult
 
 SECRET = "sk-live-4f9c1a77"  # noqa: S105  nobody's
@@ -146,6 +146,31 @@ def test_link_to_session_is_followed(tmp_path: Path) -> None:
 
     assert link.is_symlink()
     assert _leaks(tmp_path) == []
+
+
+@pytest.mark.parametrize("kind", [JsonlStore, SqliteStore])
+def test_a_link_is_another_name_of_one_session(tmp_path: Path, kind: type[Any]) -> None:
+    """It has no lock and no outputs of its own."""
+    path, link = tmp_path / "kept" / "real.jsonl", tmp_path / "link.jsonl"
+
+    async def write() -> str:
+        async with kind(path) as store:
+            await store.append(Message("user", "hello", id="m"))
+        link.symlink_to(path)
+        async with kind(link) as other:
+            await other.append(Message("user", "go on"))
+            with pytest.raises(HistoryConflict):
+                await kind(path).append(Message("user", "second writer"))
+            ref: str = await other.put(f"The key is {SECRET}")
+        async with kind(path) as store:
+            await store.redact("m", MARK, secret=SECRET)
+        return ref
+
+    ref = asyncio.run(write())
+
+    assert _leaks(tmp_path) == []
+    with pytest.raises(OutputNotFound):
+        asyncio.run(kind(link).get(ref))
 
 
 def test_unknown_fields_survive_a_redaction(tmp_path: Path) -> None:

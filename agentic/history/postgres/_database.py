@@ -19,7 +19,13 @@ import psycopg
 from psycopg import errors, pq
 
 from agentic.errors import HistoryConflict, HistoryNotWritten, HistoryUnavailable
-from agentic.history.postgres._server import Connection, connect, is_over, without_limit
+from agentic.history.postgres._server import (
+    Connection,
+    connect,
+    is_inherited,
+    is_over,
+    without_limit,
+)
 
 MIGRATIONS = [
     """
@@ -104,7 +110,7 @@ class KeptConnections:
         """Return an open connection, whose database has the tables; None if there is none."""
         while self._idle:
             connection = self._idle.pop()
-            if not connection.closed:
+            if not is_inherited(connection) and not connection.closed:
                 return connection
         return None
 
@@ -169,13 +175,15 @@ class Link:
         """Close the connection, which releases its locks, or keep it for others."""
         connection, self._connection = self._connection, None
         is_ready, self._ready = self._ready, False
+        if is_inherited(connection):
+            return
         if connection and self.kept and is_ready:
             await self.kept.give(connection)
         elif connection:
             await connection.close()
 
     async def _connect(self) -> Connection:
-        if self._connection is None or self._connection.closed:
+        if self._connection is None or self._connection.closed or is_inherited(self._connection):
             await self.aclose()
             kept = self.kept.take() if self.kept else None
             self._ready = kept is not None

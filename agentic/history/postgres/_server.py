@@ -31,6 +31,11 @@ class _Connection(psycopg.AsyncConnection[Any]):
     is_pooled = False
     """Whether nothing may be set for longer than a transaction."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.process = os.getpid()
+        """The process that opened it."""
+
     async def wait(self, *args: Any, **kwargs: Any) -> Any:
         """Wait for the server; every step of psycopg calls this."""
         patience = ANSWER_SECONDS if self.patience_seconds is None else self.patience_seconds
@@ -51,6 +56,22 @@ class _Connection(psycopg.AsyncConnection[Any]):
             socket.socket(fileno=os.dup(self.pgconn.socket)) as ours,
         ):
             ours.shutdown(socket.SHUT_RDWR)
+
+
+_inherited: list[Connection] = []
+"""Connections of a parent, which must not be closed: the server would end the parent's session."""
+
+
+def is_inherited(connection: Connection | None) -> bool:
+    """Return whether another process opened a connection, of which this one is a forked child.
+
+    Both would read from one socket. An inherited connection is kept, and never used or closed.
+    """
+    if not isinstance(connection, _Connection) or connection.process == os.getpid():
+        return False
+    if connection not in _inherited:
+        _inherited.append(connection)
+    return True
 
 
 @contextlib.asynccontextmanager

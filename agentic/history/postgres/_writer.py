@@ -24,7 +24,7 @@ from agentic.history._replace import Knowledge, Known, merge
 from agentic.history._rows import NEW, NOWHERE, State
 from agentic.history.postgres._database import Link, check_owner, end_former, lock_session, purge
 from agentic.history.postgres._rows import Fence, PostgresRows, refuse_leased
-from agentic.history.postgres._server import Connection, explain, writing
+from agentic.history.postgres._server import Connection, explain, is_inherited, writing
 from agentic.messages import Message
 
 
@@ -73,7 +73,8 @@ class PostgresWriter:
     @property
     def is_ready(self) -> bool:
         """Return whether this object is already the writer."""
-        return self._holder is not None and not self._holder.closed
+        holder = self._holder
+        return holder is not None and not is_inherited(holder) and not holder.closed
 
     @property
     def seq(self) -> int | None:
@@ -156,6 +157,10 @@ class PostgresWriter:
                 raise
 
     async def _claim(self) -> None:
+        if is_inherited(self._holder):
+            # The parent holds the lock, and its process at the server must not be ended.
+            self._holder = self._process = self._rows = self._doubt = self._late = None
+            self._id = secrets.randbits(63)
         connection = await self.link.to_write()
         if connection is self._holder and (not self.fence or await self.fence.keep(connection)):
             return
