@@ -15,7 +15,7 @@ import os
 import sys
 import warnings
 from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 
@@ -65,9 +65,6 @@ class Decider:
         ImportError: LiteLLM is not installed, or is too old.
     """
 
-    survives_stale_reasoning: ClassVar[bool] = True
-    """As of the deciders in `agentic.providers`."""
-
     model: str = attrs.field()
     """As LiteLLM spells it: `anthropic/claude-sonnet-4-5`, `bedrock/...`, `ollama_chat/qwen3`."""
     options: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True, repr=False)
@@ -99,6 +96,11 @@ class Decider:
     def name(self) -> str:
         """Return `litellm:model`."""
         return f"{_NAME}:{self.model}"
+
+    @property
+    def survives_stale_reasoning(self) -> bool:
+        """Return whether the provider is asked to drop stale reasoning; see `_ask_to_drop`."""
+        return "reasoning_effort" not in self.options
 
     def limits(self) -> ModelLimits:
         """Return the model's limits in tokens: those passed in, the catalog's, or LiteLLM's.

@@ -23,6 +23,7 @@ from agentic.events._signals import AgentStart as AgentStart
 from agentic.events._signals import ContextChanged as ContextChanged
 from agentic.events._signals import ContextCompactionEnd as ContextCompactionEnd
 from agentic.events._signals import ContextCompactionStart as ContextCompactionStart
+from agentic.events._signals import EpochStart as EpochStart
 from agentic.events._signals import Event as Event
 from agentic.events._signals import InputTransformed as InputTransformed
 from agentic.events._signals import MessageEnd as MessageEnd
@@ -42,6 +43,7 @@ from agentic.events._signals import (
     context_changed,
     context_compaction_end,
     context_compaction_start,
+    epoch_start,
     input_transformed,
     message_end,
     message_start,
@@ -66,6 +68,7 @@ __all__ = [
     "context_compaction_end",
     "context_compaction_start",
     "current_call",
+    "epoch_start",
     "input_transformed",
     "message_end",
     "message_start",

@@ -301,6 +301,28 @@ class ContextChanged(Event):
 
 context_changed = _signal("context_changed", ContextChanged)
 
+
+@attrs.frozen(kw_only=True)
+class EpochStart(Event):
+    """A request does not extend the last one: what was sent before has changed.
+
+    Sizes are in tokens by the counter. The prompt cache covers `reused_tokens` of `tokens`; the
+    rest is written to it again.
+    """
+
+    changes: tuple[str, ...]
+    """Why, as in `context.view.Prepared.changes`."""
+    reused_tokens: int
+    """The size of the start that the request shares with the last one."""
+    tokens: int
+    """The size of the request; 0 without a counter."""
+    stale_replies: int
+    """How many replies are sent without their reasoning, because what precedes them has
+    changed."""
+
+
+epoch_start = _signal("epoch_start", EpochStart)
+
 signals: dict[str, NamedSignal] = dict(_namespace)
 """Every signal by name: for a recorder, or to log everything."""
 

@@ -42,6 +42,7 @@ async def _langchain(hook: Any, case: Case) -> None:
         for text in requests(case):
             with contextlib.suppress(Exception):
                 await agent.ainvoke({"messages": [HumanMessage(text)]}, thread)
+        await model._async_client.close()  # noqa: SLF001  nothing public closes it
 
 
 async def _pydantic_ai(case: Case) -> None:
@@ -69,6 +70,7 @@ async def _pydantic_ai(case: Case) -> None:
                 limits = UsageLimits(request_limit=None)
                 result = await agent.run(text, message_history=history, usage_limits=limits)
                 history = result.all_messages()
+        await client.close()
 
 
 async def _openai_agents(session_of: Callable[[], Any], case: Case) -> None:
@@ -99,6 +101,7 @@ async def _openai_agents(session_of: Callable[[], Any], case: Case) -> None:
             with contextlib.suppress(Exception):
                 run = Runner.run(agent, text, session=session, run_config=config, max_turns=_STEPS)
                 await run
+        await client.close()
 
 
 def _store_session() -> Any:

@@ -57,6 +57,6 @@ def test_signals_are_those_of_the_design() -> None:
     named = """agent_start agent_end turn_start turn_end message_start message_update message_end
     tool_execution_start tool_execution_end context_compaction_start context_compaction_end
     tool_output_truncated context_changed model_request_start model_request_end
-    tool_execution_progress input_transformed"""
+    tool_execution_progress input_transformed epoch_start"""
 
     assert set(events.signals) == set(named.split())

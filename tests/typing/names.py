@@ -89,6 +89,7 @@ PROMISED: tuple[object, ...] = (
     events.ContextChanged,
     events.ContextCompactionEnd,
     events.ContextCompactionStart,
+    events.EpochStart,
     events.Event,
     events.MessageEnd,
     events.MessageStart,

@@ -59,6 +59,8 @@ class Conversation:
             its list.
         strict_roles: whether roles have to alternate wherever something was left out. By default
             it is known by the name of a model whose chat template demands it.
+        server_drops: whether the sender lets the provider drop stale reasoning, or retries so after
+            a refusal. OpenAI's servers drop it in any case.
         state: what `state()` returned for this conversation, perhaps in another process.
 
     Raises:
@@ -73,6 +75,7 @@ class Conversation:
     model: str = attrs.field(default="", kw_only=True, validator=must_be(str))
     record_role: RecordRole = attrs.field(default="user", kw_only=True)
     strict_roles: bool | None = attrs.field(default=None, kw_only=True)
+    server_drops: bool = attrs.field(default=False, kw_only=True, validator=must_be(bool))
     _state: Mapping[str, Any] | None = attrs.field(default=None, kw_only=True, alias="state")
     latest: Prepared | None = attrs.field(default=None, init=False, repr=False)
     """The View's decision about the latest request: its size, whether it fits, what happened. Its
@@ -114,6 +117,7 @@ class Conversation:
         self._writer = RequestWriter(self.wire, self._form, self.record_role)
         state = None if self._state is None else self._read_state(self._state)
         self._view = parts.view(state, model=self.model)
+        self._view.server_drops = self.server_drops or self._form.drops_reasoning
 
     def fit(self, messages: Sequence[Any], *, refused: bool = False) -> list[Any]:
         """Return what to send of a list of messages, after summarizing it if a summary is due.

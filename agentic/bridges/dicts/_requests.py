@@ -52,6 +52,8 @@ class RequestForm:
     """Whether two user items may not follow each other."""
     is_templated: bool = False
     """Whether a server may render the items by a model's chat template, which may refuse them."""
+    drops_reasoning: bool = False
+    """Whether the provider drops stale reasoning by itself, and refuses no request for it."""
     text_block: Mapping[str, str] | None = None
     """The fields of a block of text besides the text; None if a content is one text."""
     family: str = ""
@@ -150,6 +152,8 @@ FORMS: Mapping[str, RequestForm] = {
         on_server=("previous_response_id", "conversation"),
         takes_texts=True,
         has_turns=False,
+        # https://developers.openai.com/api/docs/guides/keep-prefix-unchanged (2026-11)
+        drops_reasoning=True,
         family="gpt-5.6",
     ),
     "anthropic": RequestForm(

@@ -24,7 +24,7 @@ _Kind: TypeAlias = Literal["text", "thinking", "media", "call"]
 _CALLS = frozenset(
     {"tool_call", "tool_call_chunk", "invalid_tool_call", "tool_use", "function_call"}
 )
-_THINKING = frozenset({"reasoning", "thinking"})
+_THINKING = frozenset({"reasoning", "redacted_thinking", "thinking"})
 _MEDIA_TYPES = {
     "audio": "audio/*",
     "document": "application/pdf",
@@ -89,6 +89,17 @@ def with_text(content: Content, text: str) -> Content:
     before = [block for block, kind in zip(content[:place], kinds, strict=False) if kind != "text"]
     after = [block for block, kind in zip(content, kinds, strict=True) if kind != "text"]
     return [*before, *new, *after[len(before) :]]
+
+
+def without_thinking(content: Content) -> Content:
+    """Return a content without the blocks of thinking, which a signature binds to a request.
+
+    >>> without_thinking([{"type": "thinking", "thinking": "Hm.", "signature": "EqQB"}, "So."])
+    ['So.']
+    """
+    if isinstance(content, str):
+        return content
+    return [block for block in content if _kind_of(block) != "thinking"]
 
 
 def media_block(media: Media) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import attrs
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from agentic.bridges.langchain._messages import edit, from_message, read_message
+from agentic.bridges.langchain._messages import edit, from_message, is_empty_reply, read_message
 from agentic.context.view import View
 from agentic.errors import ConfigError
 from agentic.messages import Message, from_plain
@@ -168,7 +168,10 @@ class LangchainConversation:
         place = next((at for at in places if at > before), None)
         if place is None:
             return None, from_message(message)
-        return place, [edit(self.items[place], self.messages[place], message)]
+        edited = edit(self.items[place], self.messages[place], message)
+        # Providers refuse a reply of which nothing is left but its reasoning.
+        is_empty = is_empty_reply(edited) and not is_empty_reply(self.items[place])
+        return place, [] if is_empty else [edited]
 
 
 @attrs.define(eq=False)

@@ -23,7 +23,13 @@ from langchain_core.messages import (
 )
 from langchain_core.messages.tool import invalid_tool_call, tool_call
 
-from agentic.bridges.langchain._blocks import Content, media_block, read_content, with_text
+from agentic.bridges.langchain._blocks import (
+    Content,
+    media_block,
+    read_content,
+    with_text,
+    without_thinking,
+)
 from agentic.errors import ConfigError
 from agentic.messages import (
     Message,
@@ -37,7 +43,7 @@ from agentic.messages import (
 )
 from agentic.providers.kit import native_payload, plain, text_at
 from agentic.providers.kit._iterations import is_server_call, last_request_in, requests_in
-from agentic.providers.kit._messages import encodable
+from agentic.providers.kit._messages import decoded_native, encodable
 from agentic.usage import Usage
 
 _NAME = "langchain"
@@ -56,6 +62,8 @@ _ROLES: Mapping[str, Role] = {
 _OURS = ("pinned", "timestamp", "summary", "usage", "last_request")
 _THINKING = "reasoning_content"
 """Where the packages of several vendors put thinking that they do not send back."""
+_ITEM = "reasoning"
+"""Where langchain-openai put the item of reasoning before version 1, which it sends back."""
 
 
 def to_message(message: BaseMessage, /) -> Message:
@@ -88,7 +96,7 @@ def from_message(message: Message, /) -> list[BaseMessage]:
     An unchanged result of `to_message` returns an equal message of LangChain. Arguments that are
     not a JSON object become `invalid_tool_calls`. A lone surrogate becomes U+FFFD.
     """
-    payload = native_payload(message, _NAME, _read_payload)
+    payload = native_payload(message, _NAME, _read_payload, str, _payload_without_reasoning)
     if payload is not None:
         return messages_from_dict([payload])
     message = encodable(message)
@@ -108,6 +116,7 @@ def read_message(message: BaseMessage) -> Message:
         fields["reasoning"] = read.thinking or (thinking if isinstance(thinking, str) else "")
         fields["tool_calls"] = tuple(_calls(message))
         fields |= _read_usage(message)
+        fields["native"] = _read_reasoning(message)
     elif role == "tool":
         fields["tool_results"], text = (_result(message, text),), ""
     return Message(role, text, **{**fields, **_read_ours(message, role)})
@@ -118,6 +127,8 @@ def edit(original: BaseMessage, before: Message, after: Message) -> BaseMessage:
 
     `before` is how the original is read, and `after` the edited copy.
     """
+    if after.origin is not None and after.origin.without_reasoning:
+        original = _leave_out_reasoning(original)
     changes: dict[str, Any] = {}
     if after.media != before.media:
         changes["content"] = _content(after)
@@ -128,6 +139,32 @@ def edit(original: BaseMessage, before: Message, after: Message) -> BaseMessage:
     if isinstance(original, ToolMessage) and after.tool_results:
         changes["status"] = "error" if after.tool_results[0].error else "success"
     return original.model_copy(update=changes)
+
+
+def is_empty_reply(message: BaseMessage) -> bool:
+    """Return whether a reply has neither content nor calls.
+
+    >>> is_empty_reply(AIMessage(""))
+    True
+    """
+    if not isinstance(message, AIMessage) or message.content:
+        return False
+    return not (message.tool_calls or message.invalid_tool_calls)
+
+
+def _leave_out_reasoning(message: BaseMessage) -> BaseMessage:
+    """Return a copy of a reply without the reasoning that its provider would be sent back."""
+    extras = {key: each for key, each in message.additional_kwargs.items() if key != _ITEM}
+    changes = {"content": without_thinking(message.content), "additional_kwargs": extras}
+    return message.model_copy(update=changes)
+
+
+def _read_reasoning(message: AIMessage) -> ProviderPayload | None:
+    """Return a payload that says that a reply has reasoning, which is sent back; None if not."""
+    is_kept = without_thinking(message.content) == message.content
+    if is_kept and _ITEM not in message.additional_kwargs:
+        return None
+    return decoded_native(_NAME, message.content, holds_reasoning=True)
 
 
 def _role_of(message: BaseMessage) -> Role:
@@ -216,6 +253,11 @@ def _read_payload(payload: Any) -> Message | None:
         return read_message(messages_from_dict([payload])[0])
     except (KeyError, TypeError, ValueError):
         return None
+
+
+def _payload_without_reasoning(payload: Any) -> Any:
+    message = messages_from_dict([payload])[0]
+    return plain(message_to_dict(_leave_out_reasoning(message)))
 
 
 def _message(message: Message) -> BaseMessage:

@@ -34,8 +34,9 @@ from agentic.bridges.langchain._conversation import ConversationPool, LangchainC
 from agentic.bridges.langchain._messages import read_message
 from agentic.context.budget import Compactor, Policy
 from agentic.context.strategies import Chain, ContextStrategy
-from agentic.context.view import Prepared
+from agentic.context.view import Prepared, View
 from agentic.errors import ConfigError
+from agentic.providers.kit import at
 from agentic.providers.overflow import is_context_overflow
 from agentic.tokens import Counter
 from agentic.tools import ToolDefinition
@@ -43,6 +44,8 @@ from agentic.tools import ToolDefinition
 _log = logging.getLogger(__name__)
 
 _KEY = "agentic_context"
+_OPTIONS = ("model_kwargs", "additional_model_request_fields")
+"""The fields of a chat model that may hold the `thinking` of a request."""
 _HOOKS = ("wrap_model_call", "before_model")
 
 _Request = ModelRequest[Any]
@@ -110,6 +113,7 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
         parts = ViewParts.of(window, compactor, strategies, counter)
         self.policy, self.strategies = parts.policy, parts.strategies
         self.counter, self.compactor = parts.counter, parts.compactor
+        self._make_view = parts.view
         self._pool = ConversationPool(parts.view, max_conversations)
         parts.view(None)  # raises if a part cannot be used
         self._tools: tuple[tuple[Any, ...], tuple[ToolDefinition, ...]] = ((), ())
@@ -188,6 +192,9 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
         if not are_same(tools, known[0]):
             self._tools = known = tools, _describe(tools)
         prompt = "" if system is None else read_message(system).content
+        view = conversation.view
+        view.model = _model_name(request.model) or view.model
+        view.server_drops = _asks_to_drop(request)
         conversation.beside = {"system_prompt": prompt, "tools": known[1]}
         return conversation.beside
 
@@ -198,8 +205,10 @@ class _RewritesState:
     def before_model(self: Any, state: Mapping[str, Any], runtime: object) -> dict[str, Any] | None:
         """Store a summary in place of the messages that it covers."""
         with self._conversation(state["messages"], state) as conversation:
+            if _waits(conversation, state):
+                return None
             prepared = conversation.view.prepare_sync(conversation.messages, **conversation.beside)
-            return _rewritten(conversation, prepared)
+            return _rewritten(conversation, prepared, self._make_view)
 
     async def abefore_model(
         self: Any, state: Mapping[str, Any], runtime: object
@@ -207,22 +216,39 @@ class _RewritesState:
         """Do what `before_model` does, without blocking the event loop."""
         size = len(state["messages"])
         async with self._conversation_async(state["messages"], state) as conversation:
+            if _waits(conversation, state):
+                return None
             prepared = await conversation.view.prepare(conversation.messages, **conversation.beside)
-            return await off_loop(size, _rewritten, conversation, prepared)
+            return await off_loop(size, _rewritten, conversation, prepared, self._make_view)
 
 
-def _rewritten(conversation: LangchainConversation, prepared: Prepared) -> dict[str, Any] | None:
+def _waits(conversation: LangchainConversation, state: Mapping[str, Any]) -> bool:
+    """Return whether a conversation continues one whose system prompt and tools are not known.
+
+    What its stored state says of the last request would no longer hold.
+    """
+    return not conversation.beside and state.get(_KEY) is not None
+
+
+def _rewritten(
+    conversation: LangchainConversation,
+    prepared: Prepared,
+    make_view: Callable[[Mapping[str, Any]], View],
+) -> dict[str, Any] | None:
     """Return the update of the state, or None if no compaction is in force."""
     log_notes(_log, prepared)
+    view, update = conversation.view, None
     # Only a compaction is stored, not what strategies and the window cut.
-    if not conversation.view.covered:
-        return None
-    items = conversation.rewrite(prepared.history)
-    return {
+    if view.covered:
+        items = conversation.rewrite(prepared.history)
         # LangGraph adds messages to those that are there, unless all are removed first.
-        "messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *items],
-        _KEY: conversation.state(),
-    }
+        messages = [RemoveMessage(id=REMOVE_ALL_MESSAGES), *items]
+        update = {"messages": messages, _KEY: conversation.state()}
+    if not conversation.beside:
+        # This was no request: the one that follows has a system prompt and tools.
+        remembered = {key: part for key, part in view.state().items() if key != "epoch"}
+        conversation.view = make_view(remembered)
+    return update
 
 
 def _fitted(request: _Request, conversation: LangchainConversation, prepared: Prepared) -> _Request:
@@ -242,6 +268,21 @@ def _with_state(
 
 def _is_overflow(error: Exception) -> bool:
     return isinstance(error, ContextOverflowError) or is_context_overflow(error)
+
+
+def _model_name(model: Any) -> str:
+    """Return the name of a chat model, which each package keeps in a field of another name."""
+    names = (getattr(model, field, None) for field in ("model", "model_name", "model_id"))
+    return next((name for name in names if isinstance(name, str) and name), "")
+
+
+def _asks_to_drop(request: _Request) -> bool:
+    """Return whether the caller lets the provider drop stale reasoning."""
+    # langchain-anthropic neither asks for it nor retries (1.7.10, 2026-11); a caller may ask.
+    given = (request.model_settings, *(getattr(request.model, name, None) for name in _OPTIONS))
+    thinking = (getattr(request.model, "thinking", None), *(at(each, "thinking") for each in given))
+    asked = (at(each, "block_binding", "prefix_mismatch_behavior") for each in thinking)
+    return "drop_block" in asked
 
 
 def _describe(tools: tuple[Any, ...]) -> tuple[ToolDefinition, ...]:

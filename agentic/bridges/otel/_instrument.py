@@ -24,6 +24,7 @@ _RECORDERS: Mapping[type, Callable[[RunTrace, Any], None]] = {
     events.ModelRequestStart: RunTrace.begin_chat,
     events.ModelRequestEnd: RunTrace.end_chat,
     events.MessageUpdate: RunTrace.add_piece,
+    events.EpochStart: RunTrace.note_epoch,
     events.ToolExecutionEnd: RunTrace.store_result,
 }
 """What records an event in the middle of a run."""
@@ -114,6 +115,7 @@ class Instrumentation:
             events.model_request_start: self._on_run_event,
             events.model_request_end: self._on_run_event,
             events.message_update: self._on_run_event,
+            events.epoch_start: self._on_run_event,
             events.tool_execution_end: self._on_run_event,
             events.context_compaction_start: self._on_compaction_start,
             events.context_compaction_end: self._on_compaction_end,

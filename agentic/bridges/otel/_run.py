@@ -35,6 +35,8 @@ class RunTrace:
     _chat: OpenSpan | None = attrs.field(default=None, init=False)
     _tools: dict[str, OpenSpan] = attrs.field(factory=dict, init=False)
     """By the id of the call, until the result of the call is stored."""
+    _epoch: dict[str, Any] = attrs.field(factory=dict, init=False)
+    """What the span of the next request says of the epoch that it begins."""
     _inference_calls: int = attrs.field(default=0, init=False)
     _tool_calls: int = attrs.field(default=0, init=False)
     _latest_piece: float | None = attrs.field(default=None, init=False)
@@ -59,6 +61,15 @@ class RunTrace:
     def _conversation(self) -> Mapping[str, str]:
         return {"gen_ai.conversation.id": self.conversation_id}
 
+    def note_epoch(self, event: events.EpochStart) -> None:
+        """Note that the next request does not extend the last one."""
+        self._epoch = {
+            "agentic.epoch.changes": list(event.changes),
+            "agentic.epoch.reused_tokens": event.reused_tokens,
+            "agentic.epoch.tokens": event.tokens,
+            "agentic.epoch.stale_replies": event.stale_replies,
+        }
+
     def begin_chat(self, event: events.ModelRequestStart) -> None:
         """Start the span of a request."""
         self._inference_calls += 1
@@ -74,7 +85,8 @@ class RunTrace:
         name = f"chat {event.request_model}".rstrip()
         chat = self.telemetry.start(name, measured, trace.SpanKind.CLIENT)
         if chat.span.is_recording():
-            chat.describe(self._request_attributes(event))
+            chat.describe({**self._request_attributes(event), **self._epoch})
+        self._epoch = {}
         self._chat, self._latest_piece = chat, None
         chat.attach()
 

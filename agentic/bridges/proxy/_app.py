@@ -117,6 +117,7 @@ class Proxy:
             compactor=self.compactor,
             strategies=self.strategies,
             counter=self.counter,
+            server_drops=True,  # a request that is cut is sent once more if it is refused
             state=state,
         )
 

@@ -25,6 +25,7 @@ from agentic.context.strategies import Chain, ContextStrategy
 from agentic.context.view import Prepared, Removal, View
 from agentic.errors import ConfigError
 from agentic.messages import Message
+from agentic.providers.kit import at
 from agentic.providers.overflow import is_context_overflow
 from agentic.tokens import Counter
 from agentic.tools import ToolDefinition
@@ -207,6 +208,8 @@ class ContextBudget(AbstractCapability[_Deps]):
     ) -> Prepared:
         """Return what the conversation's View decides about a run's messages."""
         await off_loop(len(given), self._read, known, given)
+        known.view.model = request_context.model.model_name
+        known.view.server_drops = _asks_to_drop(request_context.model_settings)
         return await known.view.prepare(
             known.history.messages,
             system_prompt=_instructions(request_context.model_request_parameters),
@@ -275,6 +278,17 @@ class ContextBudget(AbstractCapability[_Deps]):
             known.described = described
             known.tools = tools_as_one(described)
         return known.tools
+
+
+def _asks_to_drop(settings: Any) -> bool:
+    """Return whether the caller lets the provider drop stale reasoning.
+
+    The framework asks for it after a refusal, once, and warns: with its first retry the running
+    turn is without its reasoning, so that turn is better sent as text.
+    """
+    thinking = at(settings, "anthropic_thinking"), at(settings, "extra_body", "thinking")
+    asked = (at(each, "block_binding", "prefix_mismatch_behavior") for each in thinking)
+    return "drop_block" in asked
 
 
 def _keeps_prompts(state: Mapping[str, Any], messages: Sequence[Message]) -> bool:

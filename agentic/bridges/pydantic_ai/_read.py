@@ -23,8 +23,10 @@ from agentic.messages import (
     ToolResult,
     read_summary,
 )
+from agentic.providers.kit._messages import decoded_native
 from agentic.usage import Usage
 
+_NAME = "pydantic_ai"
 METADATA_KEY = "agentic"
 """Where our data is in the metadata of a part or a message. The framework never sends metadata."""
 UPLOADED = "uploaded_file"
@@ -201,12 +203,12 @@ def _read_result(part: Any) -> ToolResult:
 
 
 def _read_response(given: theirs.ModelResponse, mark: str | None) -> Message:
-    thoughts = (part.content for part in given.parts if isinstance(part, theirs.ThinkingPart))
+    thoughts = [part.content for part in given.parts if isinstance(part, theirs.ThinkingPart)]
     used, last_request = _read_usage(given)
     return Message(
         "assistant",
         _join(_reply_texts(given.parts)),
-        reasoning=_join(thoughts),
+        reasoning=_join(iter(thoughts)),
         tool_calls=[
             ToolCall(part.tool_call_id, part.tool_name, _arguments(part))
             for part in given.parts
@@ -218,6 +220,8 @@ def _read_response(given: theirs.ModelResponse, mark: str | None) -> Message:
         usage=used,
         last_request=last_request,
         id=mark,
+        # For a View: says that there is reasoning, which may be nothing but a signature.
+        native=decoded_native(_NAME, None, holds_reasoning=True) if mark and thoughts else None,
     )
 
 

@@ -111,8 +111,9 @@ def _edited_reply(message: Message, original: Message, parts: list[Any]) -> Iter
     # A signature of thinking covers its text: edited thinking is left out, not sent with it.
     wanted = [*message.tool_calls]
     says_same = message.content == original.content
+    is_stale = message.origin is not None and message.origin.without_reasoning
     keeps = {
-        theirs.ThinkingPart: message.reasoning == original.reasoning,
+        theirs.ThinkingPart: message.reasoning == original.reasoning and not is_stale,
         theirs.FilePart: message.media == original.media,
     }
     if message.content and not says_same:

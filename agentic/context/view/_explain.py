@@ -23,7 +23,7 @@ class Removal:
 
     part: str
     """What removed it: `compaction`, `repair` (for an orphaned result), a strategy's name, `summary
-    share`, or `window`."""
+    share`, `window`, or `reasoning` (stale reasoning, which is left out of its reply)."""
     reason: str
     """The reason, as a sentence."""
     positions: tuple[int, ...]
@@ -34,6 +34,9 @@ class Removal:
     """How much shorter this makes the request, in tokens by the counter."""
     where: str = ""
     """Where the whole can be read."""
+    epoch: tuple[str, ...] = ()
+    """Why the epoch of the request began, as in `Prepared.changes`; empty in the first epoch. What
+    is missing from its first request is missing from all of them."""
 
 
 @attrs.frozen(eq=False)

@@ -181,7 +181,8 @@ class ReasoningFilter:
         if running and self.is_dropped:
             # In a running tool loop some models ask for all of its reasoning.
             stale -= running
-        elif running and self.is_refused:
+        elif running and (self.is_refused or (self.mode == "auto" and not self.model)):
+            # Of an unknown model, too: some refuse stale reasoning, some a loop without reasoning.
             return [*self._replaced(view[:turn], stale), self._as_text(view[turn:])]
         return self._replaced(view, stale) if stale else view
 

@@ -126,6 +126,8 @@ class View:
     """The draft of the latest request."""
     _seen: tuple[int, Message | None] = attrs.field(default=(0, None), init=False, repr=False)
     """The length of the history that was read last, and its last message."""
+    _epoch_changes: tuple[str, ...] = attrs.field(default=(), init=False, repr=False)
+    """Why the epoch of the latest request began; empty for the first one."""
     # Two locks: `prepare_ahead` makes a summary while requests that need none go on.
     _turns: TaskLock = attrs.field(factory=TaskLock, init=False, repr=False)
     _summaries: TaskLock = attrs.field(factory=TaskLock, init=False, repr=False)
@@ -210,10 +212,10 @@ class View:
                 prepared = self._cut(self._draft(given, *beside), compaction)
             elif isinstance(given, list):
                 prepared = self._of_list(given, prepared)
-            changes = self._changes(target)
+            changes = self._changes(target, prepared)
         # Outside the lock, because a receiver may prepare a request itself.
         for record in changes:
-            await events.send(events.context_changed, **record)
+            await events.send(record["record"].signal, **record)
         return prepared
 
     def prepare_sync(
@@ -239,8 +241,8 @@ class View:
                 compaction, notes = self._scheduler.compact_sync(draft)
                 draft = self._draft(history, *beside)
             prepared = self._cut(draft, compaction, notes)
-            for record in self._changes(None):
-                events.send_sync(events.context_changed, **record)
+            for record in self._changes(None, prepared):
+                events.send_sync(record["record"].signal, **record)
             return prepared
 
     async def prepare_ahead(
@@ -360,7 +362,10 @@ class View:
             return None
         if isinstance(given, list):
             smaller = smaller.of_list(given)
-        return self._finish(smaller, compaction)
+        prepared = self._finish(smaller, compaction)
+        for record in self._epoch_start(target, prepared):
+            await events.send(events.epoch_start, **record)
+        return prepared
 
     def _shorter(
         self,
@@ -450,7 +455,9 @@ class View:
             return []
         latest = self._latest
         with self._builder.lock:
-            return explain(latest.branch, latest.repaired, latest.stages, self._builder.token_cache)
+            token_cache = self._builder.token_cache
+            removals = explain(latest.branch, latest.repaired, latest.stages, token_cache)
+        return [attrs.evolve(each, epoch=self._epoch_changes) for each in removals]
 
     @property
     def covered(self) -> int:
@@ -579,6 +586,8 @@ class View:
             # An owner who keeps what was sent gets the summary back as a plain system message.
             self._builder.lineage.remember_sent(draft.view)
             continuity = self._builder.commit(draft)
+            if not continuity.extends:
+                self._epoch_changes = continuity.changes
         return Prepared(
             messages=draft.view,
             history=draft.branch.history,
@@ -592,20 +601,42 @@ class View:
             changes=continuity.changes,
         )
 
-    def _changes(self, target: CompactionTarget | None) -> list[dict[str, Any]]:
-        """Return the events to send: one for each step that changed the view."""
+    def _changes(self, target: CompactionTarget | None, prepared: Prepared) -> list[dict[str, Any]]:
+        """Return the events to send: one for each step that changed the view, and for an epoch."""
         stages = () if self._latest is None else self._latest.stages
-        return [
+        steps: list[dict[str, Any]] = [
             {
-                "sender": self if target is None else target.sender,
+                **_sender(self, target),
                 "record": events.ContextChanged,
-                "run_id": "" if target is None else target.run_id,
                 "messages_before": len(stage.before),
                 "messages_after": len(stage.after),
             }
             for stage in stages
             if stage.after is not stage.before
         ]
+        return [*steps, *self._epoch_start(target, prepared)]
+
+    def _epoch_start(
+        self, target: CompactionTarget | None, prepared: Prepared
+    ) -> list[dict[str, Any]]:
+        """Return the event of a request that begins an epoch; nothing for any other."""
+        if prepared.extends:
+            return []
+        stale, _ = self._builder.reasoning.left_out_of(prepared.messages)
+        epoch = {
+            "record": events.EpochStart,
+            "changes": prepared.changes,
+            "reused_tokens": prepared.reused_tokens,
+            "tokens": prepared.tokens,
+            "stale_replies": len(stale),
+        }
+        return [{**_sender(self, target), **epoch}]
+
+
+def _sender(view: View, target: CompactionTarget | None) -> dict[str, Any]:
+    if target is None:
+        return {"sender": view, "run_id": ""}
+    return {"sender": target.sender, "run_id": target.run_id}
 
 
 def _failures(compaction: Compaction | None) -> list[Note]:

@@ -69,12 +69,16 @@ class StreamedCalls:
         index, call_id = index_in(piece.get("index")), text_at(piece, "id")
         name = text_at(piece, "function", "name") or text_at(piece, "custom", "name")
         call = None if index is None else self._by_index.get(index)
+        is_new_index = index is not None and call is None
         # By its index, if several calls have the same id.
         if call_id in self._by_id and (call is None or call.get("id") != call_id):
             call = self._by_id[call_id]
         # A call that begins has a name, or at least no arguments yet.
         if call is None and not name and (not call_id or _arguments(piece)):
             call = self._calls[-1] if self._calls else None
+        # Damaged ids: the same call twice under one id is told from a repetition by its index.
+        if call is not None and name and is_new_index and _repeats_whole(call, piece):
+            return None
         return None if call is None or _another(call, call_id, name, piece) else call
 
 
@@ -99,6 +103,12 @@ def _another(call: dict[str, Any], call_id: str, name: str, piece: Mapping[str, 
 
 def _arguments(piece: Mapping[str, Any]) -> str:
     return text_at(piece, "function", "arguments") or text_at(piece, "custom", "input")
+
+
+def _repeats_whole(call: Mapping[str, Any], piece: Mapping[str, Any]) -> bool:
+    """Return whether a piece holds the arguments of a call that is complete already."""
+    arguments = _arguments(piece)
+    return bool(arguments.strip()) and _repeats(at(call, "function", "arguments"), arguments)
 
 
 def _repeats(begun: Any, arguments: str) -> bool:

@@ -390,3 +390,23 @@ def test_a_refusal_is_a_reply(recorded: Any) -> None:
     assert chat.attributes["gen_ai.response.finish_reasons"] == ("refusal",)
     assert agent.attributes["agentic.run.incomplete"] == "the reply was withheld or refused"
     assert chat.status.status_code is StatusCode.UNSET
+
+
+def test_a_request_names_the_epoch_that_it_begins(recorded: Any) -> None:
+    """Only the first request of an epoch, and why it does not extend the last one."""
+    words = "so it goes. " * 40
+    runner = Runner(
+        ScriptedDecider(*[f"Reply {number}: {words}" for number in range(12)]),
+        store=MemoryStore(),
+        budget=Manager(CharCounter(), Digest(), Policy(2_000)),
+    )
+
+    recorded.instrument(runner)
+    for _ in range(12):
+        runner.run_sync(words)
+
+    chats = recorded.named("chat")
+    begun = [each.attributes for each in chats if "agentic.epoch.changes" in each.attributes]
+    assert 0 < len(begun) < len(chats)
+    assert begun[0]["agentic.epoch.changes"] == ("compaction",)
+    assert begun[0]["agentic.epoch.tokens"] > 1_000
