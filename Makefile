@@ -116,7 +116,6 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.retention --quick
 
 picture: $(READY)
-	$(BIN)/python docs/pictures/context_size.py
 	$(BIN)/python docs/pictures/policy.py
 	$(BIN)/python docs/pictures/epochs.py
 	$(BIN)/python docs/pictures/badges.py
