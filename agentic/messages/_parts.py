@@ -141,7 +141,7 @@ class Marked:
     """A place for marks that are not fields: never compared, copied, pickled or stored."""
 
     # In a base class, because attrs compares, copies and pickles only its own fields.
-    __slots__ = ("_decoded_as", "_facts", "_holds_reasoning")
+    __slots__ = ("_compaction", "_decoded_as", "_facts", "_holds_reasoning")
 
 
 @attrs.frozen

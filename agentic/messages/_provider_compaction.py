@@ -6,12 +6,15 @@ https://platform.claude.com/docs/en/build-with-claude/compaction,
 https://developers.openai.com/api/docs/guides/compaction (2026-11-27).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from agentic.messages._message import Message
+from agentic.messages._parts import Marked
 
 _TYPE = "compaction"
+_UNREAD: Any = object()
+_note = Marked.__dict__["_compaction"].__set__
 
 
 def compaction_text(message: Message) -> str | None:
@@ -27,10 +30,20 @@ def compaction_text(message: Message) -> str | None:
     True
     """
     # Only a reply has one; of all others the payload need not be looked at.
-    if message.role != "assistant" or message.origin is None:
+    origin = message.native or message.edited_native
+    if message.role != "assistant" or origin is None:
         return None
-    for item in reversed(_items(message.origin.payload)):
-        if not isinstance(item, Mapping) or item.get("type") != _TYPE:
+    text: str | None = getattr(origin, "_compaction", _UNREAD)
+    if text is _UNREAD:
+        # Kept beside the payload: this is asked of the same replies at every request.
+        text = _read(origin.payload)
+        _note(origin, text)
+    return text
+
+
+def _read(payload: Any) -> str | None:
+    for item in reversed(_items(payload)):
+        if not isinstance(item, dict) or item.get("type") != _TYPE:
             continue
         content = item.get("content")
         if isinstance(content, str) and content:
@@ -53,10 +66,11 @@ def _items(payload: Any) -> list[Any]:
     """Return a payload's items: those of a list, of a message, or of a message inside."""
     if isinstance(payload, list):
         return payload
-    if not isinstance(payload, Mapping):
+    # A payload is JSON data. `Mapping` would be asked by a slow check, of every reply.
+    if not isinstance(payload, dict):
         return []
     if payload.get("type") == _TYPE:
         return [payload]
     inner = payload.get("message")
-    content = (inner if isinstance(inner, Mapping) else payload).get("content")
+    content = (inner if isinstance(inner, dict) else payload).get("content")
     return content if isinstance(content, list) else []

@@ -47,9 +47,9 @@ class Epoch:
         if not continues(source, self.source):
             return None
         if self.view is self.source and shortened is source:
-            return attrs.evolve(self, source=source, view=source)
-        view = renew(self.view, self.source, source)
-        return attrs.evolve(self, source=source, view=[*view, *shortened[length:]])
+            return self._with(source, source, self.carrying_cost)
+        view = [*renew(self.view, self.source, source), *shortened[length:]]
+        return self._with(source, view, self.carrying_cost)
 
     def pays(self, terms: CacheTerms, dead: int, rewritten: int, gain: float) -> bool:
         """Return whether carrying dead tokens has cost as much as a new epoch would.
@@ -64,8 +64,19 @@ class Epoch:
         """Return a copy that later changes of the owner's list do not reach."""
         source = self.source.copy()
         view = source if self.view is self.source else self.view.copy()
-        cost = self.carrying_cost + dead_cost
-        return attrs.evolve(self, source=source, view=view, carrying_cost=cost)
+        return self._with(source, view, self.carrying_cost + dead_cost)
+
+    def _with(self, source: list[Message], view: list[Message], cost: float) -> "Epoch":
+        # Not evolved: this happens at every request, and would take ten times as long.
+        return Epoch(
+            source,
+            view,
+            self.stages,
+            self.notes,
+            begun=self.begun,
+            budget_tokens=self.budget_tokens,
+            carrying_cost=cost,
+        )
 
 
 @attrs.frozen(kw_only=True)

@@ -115,9 +115,12 @@ def _closed(strategy: _MakeView) -> _MakeView:
     return make_view
 
 
-@attrs.frozen(eq=False)
+@attrs.define(eq=False)
 class Draft:
-    """A history and the request that it would become. Sizes are in tokens."""
+    """A history and the request that it would become. Sizes are in tokens.
+
+    It is completed by the builder that made it, and not changed afterwards.
+    """
 
     branch: Branch
     system_prompt: str
@@ -492,8 +495,10 @@ class RequestBuilder:
         extended = 0 if last is None else len(last.view)
         beside = draft.system_prompt, draft.tools
         self.reasoning.sent(draft.view, *beside, extended=extended)
-        cost = self._cache_terms.read * draft.dead_tokens
-        self._last = attrs.evolve(draft, epoch=draft.epoch.keep(cost))
+        dead = draft.dead_tokens
+        cost = self._cache_terms.read * dead if dead else 0.0
+        draft.epoch = draft.epoch.keep(cost)
+        self._last = draft
         if not draft.continues:
             self._begin_epoch(draft.view)
         if self.meter is not None:
@@ -601,7 +606,8 @@ class RequestBuilder:
             return None
         if not self.policy.epochs:
             return None
-        return self._measured(attrs.evolve(draft, epoch=epoch, continues=True))
+        draft.epoch, draft.continues = epoch, True
+        return self._measured(draft)
 
     def _weigh(self, draft: Draft, idle_seconds: float) -> Draft:
         """Return the draft as the first request of a new epoch if that is due or pays."""
@@ -612,7 +618,7 @@ class RequestBuilder:
         kept = common_length(draft.view, shorter, "meaning")
         whole, rest = self._size_of(draft.view), self._size_of(shorter)
         dead = max(0, whole - rest)
-        draft = attrs.evolve(draft, dead_tokens=dead)
+        draft.dead_tokens = dead
         if not dead or (self.reasoning.is_active and in_tool_loop(draft.repaired)):
             return draft
         terms = self._cache_terms
@@ -701,7 +707,8 @@ class RequestBuilder:
         tokens = 0
         if self.meter is not None:
             tokens = self.meter.measure(draft.view, draft.overhead_tokens)
-        return attrs.evolve(draft, tokens=tokens, fits=self.policy.fits(tokens))
+        draft.tokens, draft.fits = tokens, self.policy.fits(tokens)
+        return draft
 
     def _size_of(self, view: list[Message], length: int | None = None) -> int:
         sums = self._sizes.sizes(view).sums

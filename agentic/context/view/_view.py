@@ -581,6 +581,7 @@ class View:
         self, draft: Draft, compaction: Compaction | None, notes: Sequence[Note] = ()
     ) -> Prepared:
         """Record what is sent, and return it."""
+        view = draft.view  # the owner's own list if nothing was left out, and then a copy of it
         with self._builder.lock:
             self._latest = draft
             # An owner who keeps what was sent gets the summary back as a plain system message.
@@ -589,7 +590,7 @@ class View:
             if not continuity.extends:
                 self._epoch_changes = continuity.changes
         return Prepared(
-            messages=draft.view,
+            messages=view,
             history=draft.branch.history,
             # Without a reason, nothing was tried: the hook of a ContextConfig said no, for example.
             compaction=compaction if compaction is not None and compaction.reason else None,

@@ -352,7 +352,7 @@ def test_the_defaults_follow_the_model() -> None:
     """Its window, its tokenizer, a digest; a model that nobody knows is a mistake to be mended."""
     conversation = Conversation(openai_chat, "gpt-4.1")
 
-    assert conversation._view.policy == Policy(1_047_576)
+    assert conversation._view.policy == Policy.for_window(1_047_576)
     assert isinstance(conversation.compactor, Digest)
     with pytest.raises(ConfigError, match="window in tokens"):
         Conversation(openai_chat, "my-model")
