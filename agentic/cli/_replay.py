@@ -133,7 +133,8 @@ def replay_command(
         keeps_views=html is not None or step is not None,
     )
     # Here, too, so that a mistake in them is told before the work and not by each process.
-    policies, context_limits = settings.policies(), settings.limits()
+    settings.policies()
+    settings.limits()
     if html is not None:
         _refuse_unwritable(html, force=force)
     # Whatever else a folder holds is no mistake of the user: only named files make the status 1.
@@ -144,17 +145,23 @@ def replay_command(
         # Any of them may end it.
         all(_step_through(transcript, replayed) for transcript, (replayed,) in replays)
         return 1 if unread else 0
-    report = Report(
+    _show(_make_report(settings, replays), html, as_json=as_json)
+    return 1 if unread else 0
+
+
+def _make_report(
+    settings: ReplaySettings, replays: Sequence[tuple[Transcript, tuple[Replayed, ...]]]
+) -> Report:
+    policy, model = settings.limits().limits, settings.model
+    return Report(
         replays=tuple(replays),
-        descriptions=tuple(policy.description for policy in policies),
-        window=context_limits.limits.context_window,
-        reserve=context_limits.limits.reserve_tokens,
+        descriptions=tuple(each.description for each in settings.policies()),
+        window=policy.context_window,
+        reserve=policy.reserve_tokens,
         counter=tokens.for_model(model or "default").description,
-        providers=tuple(dict.fromkeys(providers)),
+        providers=tuple(dict.fromkeys(settings.providers)),
         price=None if model is None else _price(model),
     )
-    _show(report, html, as_json=as_json)
-    return 1 if unread else 0
 
 
 def _show(report: Report, html: Path | None, *, as_json: bool) -> None:

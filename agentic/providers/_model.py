@@ -26,7 +26,7 @@ from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
 from agentic.providers.binding import is_bound_reasoning
 from agentic.providers.kit import NameRule, at, plain
-from agentic.providers.kit._pieces import GrowingText
+from agentic.providers.kit._streamed_texts import GrowingText
 from agentic.providers.overflow import read_overflow, read_silent_overflow
 from agentic.providers.overflow._error_text import status_of
 

@@ -13,7 +13,7 @@ from agentic.providers._model import ModelStream, reported_error
 from agentic.providers.anthropic._decoding import INVALID_JSON, NAME
 from agentic.providers.anthropic._replies import usage
 from agentic.providers.kit import at, items_at, parse_object, plain, text_at
-from agentic.providers.kit._pieces import GrowingText, index_in
+from agentic.providers.kit._streamed_texts import GrowingText, index_in
 
 # By the type of a delta: the fields that are complete in it, the field of which it is a fragment,
 # and the type of the block that it belongs to if that is not a text.

@@ -15,7 +15,7 @@ from agentic.providers.bedrock._decoding import NAME
 from agentic.providers.kit import at, items_at, parse_object, text_at
 from agentic.providers.kit._json import is_deep
 from agentic.providers.kit._media import from_base64, to_base64
-from agentic.providers.kit._pieces import GrowingText, index_in
+from agentic.providers.kit._streamed_texts import GrowingText, index_in
 
 # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html (2026-11):
 # an error in a stream arrives after the response's status; these are the equivalent statuses.

@@ -29,9 +29,9 @@ from agentic.providers.cohere._messages import (
     encode_request,
 )
 from agentic.providers.kit import at, plain, text_at
-from agentic.providers.kit._pieces import GrowingText, add_fields, join_pieces
 from agentic.providers.kit._record import RecordRole, valid_record_role
 from agentic.providers.kit._streamed_calls import StreamedCalls
+from agentic.providers.kit._streamed_texts import GrowingText, add_fields, join_pieces
 from agentic.usage import StopReason, StopWords, Usage, normalize
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from agentic.providers.gemini._fields import (
     response_of,
     text_of,
 )
-from agentic.providers.kit._pieces import GrowingText, join_pieces
+from agentic.providers.kit._streamed_texts import GrowingText, join_pieces
 from agentic.usage import Usage
 
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d{1,9})\]|\[(?:'([^']*)'|"([^"]*)")\]""")

@@ -19,7 +19,7 @@ from typing import Any
 import attrs
 
 from agentic.providers.kit._json import at, text_at
-from agentic.providers.kit._pieces import GrowingText, add_fields, index_in, join_pieces
+from agentic.providers.kit._streamed_texts import GrowingText, add_fields, index_in, join_pieces
 
 _OWN = {"index", "id", "function", "custom"}
 

@@ -14,7 +14,7 @@ from agentic.errors import ProviderError
 from agentic.loop import Decision
 from agentic.providers._model import ModelStream, reported_error
 from agentic.providers.kit import at, items_at, plain, text_at
-from agentic.providers.kit._pieces import add_fields, join_pieces
+from agentic.providers.kit._streamed_texts import add_fields, join_pieces
 from agentic.providers.ollama._messages import NAME, decode_reply
 from agentic.usage import StopReason, StopWords, Usage
 

@@ -10,8 +10,8 @@ import attrs
 
 from agentic.providers._model import ModelStream
 from agentic.providers.kit import at, items_at, plain, text_at
-from agentic.providers.kit._pieces import GrowingText, add_fields, index_in, join_pieces
 from agentic.providers.kit._streamed_calls import StreamedCalls
+from agentic.providers.kit._streamed_texts import GrowingText, add_fields, index_in, join_pieces
 from agentic.providers.openai_chat._decoding import MESSAGES
 from agentic.providers.openai_chat._replies import NO_WORD, failure_in, find_usage
 

@@ -14,7 +14,7 @@ import attrs
 
 from agentic.providers._model import ModelStream, reported_error
 from agentic.providers.kit import at, items_at, plain, text_at
-from agentic.providers.kit._pieces import GrowingText, index_in, join_pieces
+from agentic.providers.kit._streamed_texts import GrowingText, index_in, join_pieces
 from agentic.providers.openai_responses._decoding import NAME
 from agentic.providers.openai_responses._items import item_text
 
