@@ -280,6 +280,7 @@ async def _ask(
 ENTRIES: dict[str, Entry] = {
     "dicts, fit (Anthropic)": partial(_fit_list, _ANTHROPIC),
     "dicts, fit_request (Anthropic)": partial(_fit_request, _ANTHROPIC),
+    "dicts, fit in place (Anthropic)": partial(_fit_list, _ANTHROPIC, in_place=True),
     "dicts, fit (Responses)": partial(_fit_list, _RESPONSES),
     "dicts, fit_request (Responses)": partial(_fit_request, _RESPONSES),
     "dicts, fit_request (Chat Completions)": partial(_fit_request, _CHAT),

@@ -99,8 +99,14 @@ async def _openai_agents(session_of: Callable[[], Any], case: Case) -> None:
         session = session_of()
         for text in requests(case):
             with contextlib.suppress(Exception):
-                run = Runner.run(agent, text, session=session, run_config=config, max_turns=_STEPS)
-                await run
+                await Runner.run(
+                    agent,
+                    text,
+                    session=session,
+                    run_config=config,
+                    hooks=budget.hooks,
+                    max_turns=_STEPS,
+                )
         await client.close()
 
 

@@ -25,7 +25,7 @@ _NEEDS = {
     "(Chat Completions)": "openai",
 }
 _ENTRIES = {**loops.ENTRIES, **dicts.ENTRIES, **frameworks.ENTRIES}
-del _ENTRIES["Strands' page (Bedrock, in place)"], _ENTRIES["OpenAI Agents (Responses)"]
+del _ENTRIES["Strands' page (Bedrock, in place)"]
 
 
 def _run(entry: str, strategy: str, *, turns: int, rounds: int) -> tuple[_case.Case, list[Any]]:
@@ -68,6 +68,7 @@ def test_no_request_is_refused(entry: str, turns: int, rounds: int) -> None:
     [
         "Runner (Anthropic)",
         "dicts, fit (Anthropic)",
+        "dicts, fit in place (Anthropic)",
         "dicts, fit_request (Bedrock)",
         "LangChain, wrap_model_call (Anthropic)",
         "Pydantic AI (Anthropic)",

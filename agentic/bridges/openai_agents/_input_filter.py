@@ -6,8 +6,10 @@ other list is a conversation of its own, which may begin with the summary of one
 start with (a rewind, a fork).
 """
 
+import contextlib
 import dataclasses
 from collections.abc import Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -18,12 +20,18 @@ from agentic.bridges._versions import require
 from agentic.bridges.dicts import Conversation
 from agentic.context.budget import Compactor, Policy
 from agentic.context.strategies import Chain, ContextStrategy
+from agentic.errors import ConfigError
 from agentic.providers import openai_responses
+from agentic.providers.kit import plain
 from agentic.tokens import Counter
 
 if TYPE_CHECKING:
-    from agents import Agent
+    from agents import Agent, RunHooks
     from agents.run import CallModelData, ModelInputData
+
+
+_asking: "ContextVar[Conversation | None]" = ContextVar("agentic_asking", default=None)
+"""The conversation of the latest request in this task, whose reply a hook reports."""
 
 
 @attrs.define(eq=False)
@@ -83,10 +91,30 @@ class InputFilter:
         # https://openai.github.io/openai-agents-python/ref/run_config/
         # A copy, which the list of the next request is compared with.
         conversation = self._follow(list(given.input))
+        _asking.set(conversation)
         fitting = (await conversation.fit_request_async(request))["input"]
         if are_same(fitting, given.input):
             return given
         return dataclasses.replace(given, input=fitting)
+
+    @property
+    def hooks(self) -> "RunHooks[Any]":
+        """Return hooks for `Runner.run(hooks=...)`, which report how large each request was.
+
+        A filter sees no reply. Without them sizes are estimated, and reasoning that nobody can read
+        counts as nothing.
+        """
+        from agents import RunHooks  # noqa: PLC0415  an extra
+
+        class Reports(RunHooks[Any]):
+            async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
+                conversation = _asking.get()
+                if conversation is not None:
+                    # The run has its reply, whatever it is.
+                    with contextlib.suppress(ConfigError, TypeError, ValueError, AttributeError):
+                        conversation.report(_as_response(response))
+
+        return Reports()
 
     def _follow(self, items: list[Any]) -> Conversation:
         """Return the conversation that a list continues, or a new one.
@@ -118,6 +146,24 @@ class InputFilter:
             counter=self.counter,
             state=None if origin is None else origin.state(),
         )
+
+
+def _as_response(response: Any) -> dict[str, Any]:
+    """Return a reply of the framework's as a response of the Responses API."""
+    usage = response.usage
+    details = plain(usage.output_tokens_details)
+    return {
+        "object": "response",
+        "status": "completed",
+        "output": [plain(item) for item in response.output],
+        "usage": {
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "total_tokens": usage.total_tokens,
+            "input_tokens_details": plain(usage.input_tokens_details),
+            "output_tokens_details": details,
+        },
+    }
 
 
 def _describe_tools(agent: "Agent[Any]") -> list[dict[str, Any]]:

@@ -51,6 +51,16 @@ class Epoch:
         view = [*renew(self.view, self.source, source), *shortened[length:]]
         return self._with(source, view, self.carrying_cost)
 
+    def adopt(self, source: list[Message]) -> "Epoch":
+        """Return the epoch of an owner who goes on with what was sent; itself for any other."""
+        if not continues(source, self.view, "request"):
+            return self
+        length = len(self.view)
+        # The owner may have kept the reasoning that was left out: it stays left out.
+        pairs = zip(self.view, source, strict=False)
+        view = [old if _is_kept_without(old, new) else new for old, new in pairs]
+        return attrs.evolve(self, source=source[:length], view=view, begun=length)
+
     def pays(self, terms: CacheTerms, dead: int, rewritten: int, gain: float) -> bool:
         """Return whether carrying dead tokens has cost as much as a new epoch would.
 
@@ -120,6 +130,12 @@ class StoredEpoch:
             left_out=tuple(map(_count, plain["left_out"])),
             turn_as_text=None if turn is None else _count(turn),
         )
+
+
+def _is_kept_without(sent: Message, owned: Message) -> bool:
+    origin = sent.origin
+    left_out = origin is not None and origin.without_reasoning
+    return left_out and owned.holds_reasoning is not False
 
 
 def _count(stored: Any) -> int:

@@ -598,10 +598,14 @@ class RequestBuilder:
         last = self._last
         if last is None:
             return None
-        epoch = last.epoch.extend(draft.repaired, self._shorten_new(draft.repaired))
+        former = last.epoch
+        epoch = former.extend(draft.repaired, self._shorten_new(draft.repaired))
+        if epoch is None:
+            former = former.adopt(draft.repaired)
+            epoch = former.extend(draft.repaired, self._shorten_new(draft.repaired))
         if epoch is None:
             return None
-        self.reasoning.note_replies(draft.repaired[len(last.epoch.source) :])
+        self.reasoning.note_replies(draft.repaired[len(former.source) :])
         if (last.system_prompt, last.tools) != (draft.system_prompt, draft.tools):
             return None
         if not self.policy.epochs:
