@@ -10,7 +10,7 @@ import ipaddress
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import attrs
@@ -22,15 +22,22 @@ _Scope = Mapping[str, Any]
 _Receive = Callable[[], Awaitable[Any]]
 _Send = Callable[[dict[str, Any]], Awaitable[None]]
 _App = Callable[[Any, Any, Any], Awaitable[None]]
+_F = TypeVar("_F", bound=Callable[..., Any])
 # What a header can carry: https://www.rfc-editor.org/rfc/rfc6750#section-2.1 (2026-11-27).
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
-token_option = click.option(
-    "--token-file",
-    metavar="FILE",
-    help="Serve only requests with the token in this file, sent as `Authorization: Bearer TOKEN`; "
-    "- is standard input.",
-)
+
+def _token_option(header: str) -> Callable[[_F], _F]:
+    return click.option(
+        "--token-file",
+        metavar="FILE",
+        help=f"Serve only requests with the token in this file, sent as `{header}: Bearer TOKEN`; "
+        "- is standard input.",
+    )
+
+
+token_option = _token_option("Authorization")
+proxy_token_option = _token_option("Proxy-Authorization")
 behind_proxy_option = click.option(
     "--behind-proxy",
     is_flag=True,
@@ -83,13 +90,17 @@ class Guard:
     """Whether only requests for loopback are served."""
     token: str = attrs.field(default="", repr=False)
     """What a request has to send; empty if it need not send any."""
+    is_proxy: bool = False
+    """Whether the token is sent as `Proxy-Authorization`: the provider's key has the other header
+    (https://www.rfc-editor.org/rfc/rfc9110#section-11.7, 2026-11-27)."""
 
     async def __call__(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
-        """Answer with 401 or 403, or let the other application answer."""
+        """Answer with 401, 403 or 407, or let the other application answer."""
         if scope["type"] == "http" and (refusal := self._check(scope["headers"])) is not None:
             status, sentence = refusal
             # A client that asks for a password says what it needs by this header.
-            more = [(b"www-authenticate", b"Bearer")] if status == 401 else []  # noqa: PLR2004
+            asks = {401: b"www-authenticate", 407: b"proxy-authenticate"}.get(status)
+            more = [] if asks is None else [(asks, b"Bearer")]
             headers = [(b"content-type", b"application/json"), *more]
             await send({"type": "http.response.start", "status": status, "headers": headers})
             body = json.dumps({"error": sentence}).encode()
@@ -110,8 +121,9 @@ class Guard:
         # Only browsers send an origin.
         if origin is not None and site != host:
             return 403, "pages of other sites are not served"
-        if self.token and not self._is_allowed(sent.get(b"authorization", "")):
-            return 401, "send the token of this server, as Authorization: Bearer TOKEN"
+        status, name = (407, "Proxy-Authorization") if self.is_proxy else (401, "Authorization")
+        if self.token and not self._is_allowed(sent.get(name.lower().encode(), "")):
+            return status, f"send the token of this server, as {name}: Bearer TOKEN"
         return None
 
     def _is_allowed(self, authorization: str) -> bool:

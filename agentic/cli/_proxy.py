@@ -3,13 +3,19 @@
 The server is imported by the command, because it is an extra of its own.
 """
 
-import ipaddress
 import socket
 from pathlib import Path
 
 import click
 
 from agentic import _imports
+from agentic.cli._access import (
+    Guard,
+    behind_proxy_option,
+    check_exposure,
+    proxy_token_option,
+    read_token,
+)
 from agentic.cli._options import WindowOrModel, format_address, host_option, listen, port_option
 from agentic.cli._output import say
 from agentic.errors import ConfigError
@@ -31,7 +37,18 @@ from agentic.errors import ConfigError
     type=click.Path(file_okay=False, path_type=Path),
     help="A folder that keeps the summaries, so that a restart costs no new ones.",
 )
-def proxy_command(*, to: str, window: int | str, port: int, host: str, store: Path | None) -> None:
+@proxy_token_option
+@behind_proxy_option
+def proxy_command(
+    *,
+    to: str,
+    window: int | str,
+    port: int,
+    host: str,
+    store: Path | None,
+    token_file: str | None,
+    behind_proxy: bool,
+) -> None:
     """Keep the conversations of any agent within the window, between it and its provider.
 
     The agent's base URL becomes the address that is printed. OpenAI's chat completions and
@@ -47,13 +64,13 @@ def proxy_command(*, to: str, window: int | str, port: int, host: str, store: Pa
         proxy = Proxy(to, window, store=store)
     except ConfigError as mistake:
         raise click.UsageError(str(mistake)) from mistake
+    token = read_token(token_file)
     with listen(host, port) as listening:
         # Of the socket, because the host may be a name, and the port 0.
-        found = listening.getsockname()[:2]
-        say(f"listening on {format_address(*found)}, forwarding to {to}")
-        if not ipaddress.ip_address(found[0]).is_loopback:
-            say("everybody on the network can use this proxy, and reads and sends without TLS")
-        _run(proxy, listening)
+        address, number = listening.getsockname()[:2]
+        loopback = check_exposure(address, token=token, behind_proxy=behind_proxy)
+        say(f"listening on {format_address(address, number)}, forwarding to {to}")
+        _run(Guard(proxy, loopback, token, is_proxy=True), listening)
 
 
 def _run(proxy: object, listening: socket.socket) -> None:

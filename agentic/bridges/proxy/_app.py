@@ -20,8 +20,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agentic._validate import seconds, whole
+from agentic._waiting import off_loop
 from agentic.bridges.dicts import Conversation
-from agentic.bridges.proxy._body import RequestBody
+from agentic.bridges.proxy._body import ListText, RequestBody
 from agentic.bridges.proxy._bound import send_bound, with_beta
 from agentic.bridges.proxy._folder import StateFolder
 from agentic.bridges.proxy._pool import PooledConversation, ProxyPool
@@ -38,9 +39,11 @@ _log = logging.getLogger(__name__)
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 # Wherever a provider or a gateway has its key. Two clients with different ones share nothing.
 _CREDENTIALS = ("authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie")
-_CLIENT_GONE, _BAD_GATEWAY, _TIMEOUT, _TOO_LARGE = 499, 502, 504, 413
+_CLIENT_GONE, _BAD_GATEWAY, _TIMEOUT, _TOO_LARGE, _BAD_REQUEST = 499, 502, 504, 413, 400
 _ENCODED = b"content-encoding"
 _LENGTH = b"content-length"
+_MESSAGE_BYTES = 1_024
+"""About as many bytes are read in the time of one message; see `off_loop`."""
 
 
 @attrs.define(eq=False)
@@ -101,7 +104,12 @@ class Proxy:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, as ASGI defines it."""
-        await self._app(scope, receive, send)
+        if scope["type"] != "http" or scope["method"] not in _METHODS:
+            await self._app(scope, receive, send)
+            return
+        # Without a route, whose pattern matches no path with an escaped end of a line.
+        answer = await self._answer(Request(scope, receive, send))
+        await answer(scope, receive, send)
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -125,6 +133,11 @@ class Proxy:
         """Return the provider's answer, or an error in the form of the request's API."""
         wire, read = _wire_of(request), asyncio.Event()
         origin = self._upstream.origin
+        if {"content-length", "transfer-encoding"} <= set(request.headers.keys()):
+            # Two lengths are how requests are smuggled, and the provider would be told a wrong one:
+            # https://www.rfc-editor.org/rfc/rfc9112#section-6.3 (2026-11-27).
+            sentence = "a request has either a Content-Length or a Transfer-Encoding"
+            return _error(wire, _BAD_REQUEST, sentence)
         try:
             work = self._pass_on(request, read) if wire is None else self._fit(request, wire, read)
             return await unless_gone(request.receive, work, read)
@@ -159,9 +172,10 @@ class Proxy:
         read.set()
         try:
             owner = _hash_credentials(request)
-            text = self._decode(raw, request.headers.get("content-encoding", ""))
-            body = RequestBody.read(text, self._pool.texts(owner, wire))
-            pooled = self._pool.take(owner, wire, body.data["messages"], len(raw))
+            encoding = request.headers.get("content-encoding", "")
+            texts = self._pool.texts(owner, wire)
+            body = await off_loop(_size(raw), self._read, raw, encoding, texts)
+            pooled = await self._pool.take(owner, wire, body.data["messages"], body.size)
             pooled.text = body.list_text("messages")
         # A request that a newer API allows must not fail here. It costs the budget of that request.
         except (KeyError, TypeError, ValueError, RecursionError):
@@ -171,7 +185,7 @@ class Proxy:
             return await self._ask(request, raw, body, pooled)
         # Also for a client that left: a conversation that stays busy is never continued or evicted.
         except BaseException:
-            self._pool.release(pooled)
+            await self._pool.release(pooled)
             raise
 
     async def _ask(
@@ -192,10 +206,10 @@ class Proxy:
                 relay = await self._send(request, raw, body, smaller, pooled.bound)
                 relay.reader = _reader(pooled.wire, relay.upstream)
 
-        def settle(reply: Any) -> None:
+        async def settle(reply: Any) -> None:
             if reply is not None:
                 _report(pooled.conversation, reply)
-            self._pool.release(pooled)
+            await self._pool.release(pooled)
 
         relay.settle = settle
         return relay
@@ -230,7 +244,7 @@ class Proxy:
         async def send(content: dict[str, Any], asks: bool) -> Relay:
             beta = [with_beta(request.headers.raw)] if asks else []
             dropped = [encoding, _ENCODED, _LENGTH, *(name for name, _ in beta)]
-            written = body.write(content)
+            written = await off_loop(_size(raw), body.write, content)
             return Relay(await self._upstream.send(request, written, dropped, [*extra, *beta]))
 
         return await send_bound(bound, fitted, send)
@@ -242,6 +256,9 @@ class Proxy:
             if len(raw) > self.max_body_bytes:
                 raise _BodyTooLarge
         return bytes(raw)
+
+    def _read(self, raw: bytes, encoding: str, texts: Sequence[ListText]) -> RequestBody:
+        return RequestBody.read(self._decode(raw, encoding), texts)
 
     def _decode(self, raw: bytes, encoding: str) -> bytes:
         """Return a body without its compression.
@@ -262,6 +279,12 @@ class Proxy:
         if not inflate.eof:
             raise ValueError("damaged, or too large")
         return plain
+
+
+def _size(raw: bytes) -> int:
+    """Return about how many messages take as long as a body."""
+    # A compressed one is several times as large.
+    return 8 * len(raw) // _MESSAGE_BYTES if raw[:2] == b"\x1f\x8b" else len(raw) // _MESSAGE_BYTES
 
 
 class _BodyTooLarge(Exception):

@@ -42,6 +42,8 @@ class RequestBody:
     """Of the values that are lists, from the opening bracket on."""
     _end: int
     """Where the closing brace is."""
+    size: int
+    """The number of bytes of the text."""
 
     @classmethod
     def read(cls, raw: bytes, known: Sequence[ListText] = ()) -> "RequestBody":
@@ -72,7 +74,7 @@ class RequestBody:
             raise ValueError("nested too deeply") from problem
         if _skip(text, at + 1) != len(text):
             raise ValueError("something follows the object")
-        return cls(text, data, spans, item_spans, at)
+        return cls(text, data, spans, item_spans, at, len(raw))
 
     def list_text(self, key: str) -> ListText | None:
         """Return a list for the next request, None if it has no end that is certain."""

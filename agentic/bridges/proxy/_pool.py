@@ -14,6 +14,7 @@ from typing import Any
 
 import attrs
 
+from agentic._waiting import in_thread, off_loop
 from agentic.bridges._lists import find_continued, find_nearest
 from agentic.bridges.dicts import Conversation
 from agentic.bridges.proxy._body import ListText
@@ -35,7 +36,7 @@ class PooledConversation:
     conversation: Conversation
     hashes: list[bytes]
     size: int
-    """The number of bytes of its latest request."""
+    """The number of bytes of its latest request, without its compression."""
     items: Sequence[Any] = ()
     """The items of its latest request; none after a restart."""
     text: ListText | None = None
@@ -101,7 +102,9 @@ class ProxyPool:
         pooled = (one for one in reversed(self._pooled) if one.owner == owner and one.wire is wire)
         return [one.text for one in pooled if one.text is not None]
 
-    def take(self, owner: str, wire: ModuleType, items: list[Any], size: int) -> PooledConversation:
+    async def take(
+        self, owner: str, wire: ModuleType, items: list[Any], size: int
+    ) -> PooledConversation:
         """Return the conversation that a list of items continues, or a new one; `release` it.
 
         Items that equal those of an earlier request are replaced by them in the list, because the
@@ -110,28 +113,40 @@ class ProxyPool:
         """
         # One request at a time, so that neither is measured or cut by what the other sent. A lock
         # would hold up an agent for as long as a reply takes.
-        others = [one for one in self._pooled if one.owner == owner and one.wire is wire]
-        hashes = _hash_items(items, others)
+        # Copies of the lists, because a thread reads them.
+        seen = [(one.items, one.hashes) for one in self._similar(owner, wire)]
+        hashes = await off_loop(len(items), _hash_items, items, seen)
+        # From here on nothing waits until a conversation that is continued is busy.
+        others = self._similar(owner, wire)
         idle = [one for one in others if not one.is_busy]
         at = find_continued(hashes, [one.hashes for one in idle])
         if at is None:
             # A View uses the summary in a state only if it covers the start of its own list.
             near = find_nearest(hashes, [one.hashes for one in others])
-            state = None if near is None else others[near].conversation.state()
-            found = PooledConversation(owner, wire, self.make(wire, state), hashes, size, items)
+            state = None
+            if near is not None:
+                state = await off_loop(len(items), others[near].conversation.state)
+            pooled = PooledConversation(owner, wire, self.make(wire, state), hashes, size, items)
         else:
-            found = idle[at]
-            self._pooled.remove(found)
-            found.hashes, found.size, found.items, found.is_busy = hashes, size, items, True
-        self._pooled.append(found)
+            pooled = idle[at]
+            self._pooled.remove(pooled)
+            pooled.hashes, pooled.size, pooled.items, pooled.is_busy = hashes, size, items, True
+        self._pooled.append(pooled)
         self._evict()
-        return found
+        return pooled
 
-    def release(self, pooled: PooledConversation) -> None:
+    async def release(self, pooled: PooledConversation) -> None:
         """Let others continue a conversation. Releasing it twice changes nothing."""
-        pooled.is_busy = False
-        self._save(pooled)
-        self._evict()
+        try:
+            # Before others continue it. Also to write a file takes long.
+            if self.folder is not None and pooled.is_busy:
+                await in_thread(self._save, pooled)
+        finally:
+            pooled.is_busy = False
+            self._evict()
+
+    def _similar(self, owner: str, wire: ModuleType) -> list[PooledConversation]:
+        return [one for one in self._pooled if one.owner == owner and one.wire is wire]
 
     def _save(self, pooled: PooledConversation) -> None:
         """Write a conversation that has a new summary."""
@@ -161,18 +176,20 @@ class ProxyPool:
                 self.folder.forget(one.saved)
 
 
-def _hash_items(items: list[Any], others: Sequence[PooledConversation]) -> list[bytes]:
+def _hash_items(
+    items: list[Any], others: Sequence[tuple[Sequence[Any], Sequence[bytes]]]
+) -> list[bytes]:
     """Return the hash of each item; take over those that the latest similar request had.
 
     To compare an item takes a tenth of the time of hashing it, and a request repeats all but the
     newest.
     """
     start = items[:2]
-    like = next((one for one in reversed(others) if one.items and one.items[:2] == start), None)
+    like = next((one for one in reversed(others) if one[0] and one[0][:2] == start), None)
     if like is None:
         return list(map(_hash_item, items))
     hashes = []
-    for at, (item, known, found) in enumerate(zip(items, like.items, like.hashes, strict=False)):
+    for at, (item, known, found) in enumerate(zip(items, *like, strict=False)):
         is_same = item is known or item == known
         items[at] = known if is_same else item
         hashes.append(found if is_same else _hash_item(item))

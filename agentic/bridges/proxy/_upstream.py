@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -107,10 +107,12 @@ class Relay:
     upstream: httpx.Response
     reader: ReplyReader | None = attrs.field(default=None, kw_only=True)
     """Reads what is passed on."""
-    settle: Callable[[Any], None] | None = attrs.field(default=None, kw_only=True)
+    settle: Callable[[Any], Awaitable[None]] | None = attrs.field(default=None, kw_only=True)
     """Is called once: with the reply as JSON data before the client has its end, or with None."""
     _head: bytes = attrs.field(default=b"", init=False)
     _pieces: AsyncIterator[bytes] = attrs.field(init=False)
+    _reading: "asyncio.Task[bytes] | None" = attrs.field(default=None, init=False)
+    """Reads a piece that had not arrived when it was waited for."""
 
     def __attrs_post_init__(self) -> None:
         self._pieces = self.upstream.aiter_raw()
@@ -142,9 +144,13 @@ class Relay:
         reader, clock = self.reader, asyncio.get_running_loop().time
         ends = clock() + seconds
         while reader is not None and not reader.has_begun:
-            if len(self._head) >= _HEAD_BYTES or clock() >= ends:
+            if len(self._head) >= _HEAD_BYTES:
                 return False
-            piece = await self._read_on()
+            try:
+                async with asyncio.timeout_at(ends):
+                    piece = await self._read_on()
+            except TimeoutError:
+                return False
             if not piece:
                 reader.finish()
                 break
@@ -153,8 +159,16 @@ class Relay:
 
     async def _read_on(self) -> bytes:
         """Return the next piece of the body, which is passed on later; an empty one at the end."""
-        piece = await anext(self._pieces, b"")
+        piece = await self._next_piece()
         self._head += piece
+        return piece
+
+    async def _next_piece(self) -> bytes:
+        # A task, because a piece that is waited for must not be lost when the waiting ends.
+        if self._reading is None:
+            self._reading = asyncio.ensure_future(_read_piece(self._pieces))
+        piece = await asyncio.shield(self._reading)
+        self._reading = None
         return piece
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -172,8 +186,15 @@ class Relay:
 
     async def close(self) -> None:
         """Leave the answer, so that the provider stops writing it."""
-        self._settle()
-        await self.upstream.aclose()
+        reading, self._reading = self._reading, None
+        if reading is not None:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+        try:
+            await self._settle()
+        finally:
+            await self.upstream.aclose()
+            _forget_content(self.upstream)
 
     async def _pass_on(self, send: Send) -> None:
         status, headers = self.upstream.status_code, self.upstream.headers.raw
@@ -181,26 +202,43 @@ class Relay:
         await send({**start, "headers": list(_passed_on(headers, ()))})
         if self._head:
             await self._send_piece(send, self._head)
-        async for piece in self._pieces:
+        while piece := await self._next_piece():
             if self.reader is not None:
                 self.reader.feed(piece)
             await self._send_piece(send, piece)
         if self.reader is not None:
             self.reader.finish()
-        self._settle()
+        await self._settle()
         # Only now: a body without this end tells the client that the answer was broken off.
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _send_piece(self, send: Send, piece: bytes) -> None:
         # A client may send its next request as soon as it has the last event.
         if self.reader is not None and self.reader.response is not None:
-            self._settle()
+            await self._settle()
         await send({"type": "http.response.body", "body": piece, "more_body": True})
 
-    def _settle(self) -> None:
+    async def _settle(self) -> None:
         settle, self.settle = self.settle, None
         if settle is not None:
-            settle(None if self.reader is None else self.reader.response)
+            await settle(None if self.reader is None else self.reader.response)
+
+
+async def _read_piece(pieces: AsyncIterator[bytes]) -> bytes:
+    """Return the next piece that is not empty; an empty one at the end."""
+    async for piece in pieces:
+        if piece:
+            return piece
+    return b""
+
+
+def _forget_content(response: httpx.Response) -> None:
+    """Let go of the body of a request: httpx refers from an answer to its stream, and back.
+
+    That cycle would hold the body until Python looks for cycles, which may be many requests later.
+    """
+    response.request = httpx.Request(response.request.method, response.request.url)
+    response.stream = httpx.ByteStream(b"")
 
 
 async def unless_gone(

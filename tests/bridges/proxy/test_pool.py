@@ -1,5 +1,6 @@
 """Which requests continue a conversation, how many are remembered, and how a body is rewritten."""
 
+import asyncio
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from agentic.bridges.dicts import Conversation
 from agentic.bridges.proxy import Proxy
 from agentic.bridges.proxy._body import RequestBody
-from agentic.bridges.proxy._pool import ProxyPool
+from agentic.bridges.proxy._pool import PooledConversation, ProxyPool
 from agentic.providers import anthropic, openai_chat
 
 _VALUES = st.recursive(
@@ -38,9 +39,17 @@ def pool() -> ProxyPool:
     return ProxyPool(_make, max_conversations=3, max_bytes=1_000)
 
 
+def _take(pool: ProxyPool, *arguments: Any) -> PooledConversation:
+    return asyncio.run(pool.take(*arguments))
+
+
+def _release(pool: ProxyPool, pooled: PooledConversation) -> None:
+    asyncio.run(pool.release(pooled))
+
+
 def _ask(pool: ProxyPool, *texts: str, owner: str = "ann", size: int = 10) -> Conversation:
-    pooled = pool.take(owner, openai_chat, _items(*texts), size)
-    pool.release(pooled)
+    pooled = _take(pool, owner, openai_chat, _items(*texts), size)
+    _release(pool, pooled)
     return pooled.conversation
 
 
@@ -59,15 +68,15 @@ def test_other_beginning_is_another_conversation(pool: ProxyPool) -> None:
     assert _ask(pool, "a") is not first
     assert _ask(pool, "a", "c", "d") is not first
     assert _ask(pool, "a", "b", owner="bob") is not first
-    other = pool.take("ann", anthropic, _items("a", "b"), 10)
+    other = _take(pool, "ann", anthropic, _items("a", "b"), 10)
     assert other.conversation is not first
 
 
 def test_longest_beginning_wins(pool: ProxyPool) -> None:
     """Of two conversations that a list could continue."""
     _ask(pool, "a", "b")
-    short = pool.take("ann", openai_chat, _items("a"), 10)
-    pool.release(short)
+    short = _take(pool, "ann", openai_chat, _items("a"), 10)
+    _release(pool, short)
     longest = _ask(pool, "a", "b", "c")
 
     assert _ask(pool, "a", "b", "c", "d") is longest
@@ -75,9 +84,9 @@ def test_longest_beginning_wins(pool: ProxyPool) -> None:
 
 def test_busy_conversation_is_not_shared(pool: ProxyPool) -> None:
     """Two requests at once never have one View, even if they are equal."""
-    first = pool.take("ann", openai_chat, _items("a"), 10)
-    second = pool.take("ann", openai_chat, _items("a"), 10)
-    pool.release(first)
+    first = _take(pool, "ann", openai_chat, _items("a"), 10)
+    second = _take(pool, "ann", openai_chat, _items("a"), 10)
+    _release(pool, first)
 
     assert first.conversation is not second.conversation
     assert _ask(pool, "a", "b") is first.conversation
@@ -85,13 +94,13 @@ def test_busy_conversation_is_not_shared(pool: ProxyPool) -> None:
 
 def test_pool_is_bounded_by_number(pool: ProxyPool) -> None:
     """The one that was idle longest goes first; one that is being answered stays."""
-    busy = pool.take("ann", openai_chat, _items("busy"), 10)
+    busy = _take(pool, "ann", openai_chat, _items("busy"), 10)
     kept = [_ask(pool, text) for text in "abcd"]
 
     assert len(pool) == 3
     assert _ask(pool, "d", "more") is kept[-1]
     assert _ask(pool, "a", "more") is not kept[0]
-    pool.release(busy)
+    _release(pool, busy)
     assert _ask(pool, "busy", "more") is busy.conversation
 
 
@@ -136,10 +145,10 @@ def test_file_that_stays_harms_no_request(tmp_path: Path, caplog: pytest.LogCapt
     """The conversation is forgotten, although its file cannot be removed."""
     pool = Proxy("http://localhost:9", 2_000, max_conversations=1, store=tmp_path)._pool
     for name in ("a", "b"):
-        pooled = pool.take("ann", openai_chat, _items(name), 10)
+        pooled = _take(pool, "ann", openai_chat, _items(name), 10)
         pooled.saved = tmp_path / f"{name}.json"
         pooled.saved.mkdir()
-        pool.release(pooled)
+        _release(pool, pooled)
 
     assert len(pool) == 1
     assert "a.json is not removed" in caplog.text
@@ -148,12 +157,12 @@ def test_file_that_stays_harms_no_request(tmp_path: Path, caplog: pytest.LogCapt
 def test_failed_save_leaves_no_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Somebody has made a folder of that name; a full disk would do the same."""
     pool = Proxy("http://localhost:9", 2_000, store=tmp_path)._pool
-    pooled = pool.take("ann", openai_chat, _items("a"), 10)
+    pooled = _take(pool, "ann", openai_chat, _items("a"), 10)
     pooled.conversation.fit(_items(*(f"Remark {n}. " * 50 for n in range(40))))
     pooled.saved = tmp_path / "taken.json"
     pooled.saved.mkdir()
 
-    pool.release(pooled)
+    _release(pool, pooled)
 
     assert "a summary is not stored" in caplog.text
     assert list(tmp_path.iterdir()) == [pooled.saved]
