@@ -3,6 +3,7 @@
 It sends what `bridges.dicts` sends, as a test compares request by request: its figures are those.
 """
 
+import asyncio
 import json
 import time
 from typing import Any
@@ -44,16 +45,16 @@ def _time(window: int | None) -> float:
         if window is None:
             json.loads(raw)
         else:
-            _pass_on(pool, raw)
+            asyncio.run(_pass_on(pool, raw))
         times.append(time.process_time() - started)
     return min(times[1:]) * 1_000  # the first request reads all that came before
 
 
-def _pass_on(pool: ProxyPool, raw: bytes) -> Any:
+async def _pass_on(pool: ProxyPool, raw: bytes) -> Any:
     body = RequestBody.read(raw, pool.texts("ann", openai_chat))
-    pooled = pool.take("ann", openai_chat, body.data["messages"], len(raw))
+    pooled = await pool.take("ann", openai_chat, body.data["messages"], len(raw))
     pooled.text = body.list_text("messages")
-    fitted = pooled.conversation.fit_request(body.data)
+    fitted = await pooled.conversation.fit_request_async(body.data)
     sent = raw if body.is_same(fitted) else body.write(fitted)
-    pool.release(pooled)
+    await pool.release(pooled)
     return sent
