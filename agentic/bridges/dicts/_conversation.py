@@ -331,12 +331,16 @@ class Conversation:
         log_notes(_log, prepared)
 
     def _write(self) -> list[Any]:
-        if self.latest is None or self.latest.messages is self._reader.messages:
+        if self.latest is None:
             return self._reader.sent_items(0)
+        if self.latest.messages is self._reader.messages:
+            return self._writer.write_all(self._reader, extends=self.latest.extends)
         strict = self.strict_roles
         if strict is None:
             strict = self._form.is_templated and alternates(self._view.model)
-        return self._writer.write(self.latest.messages, self._reader, strict_roles=strict)
+        return self._writer.write(
+            self.latest.messages, self._reader, strict_roles=strict, extends=self.latest.extends
+        )
 
 
 def _check_list(items: object) -> None:

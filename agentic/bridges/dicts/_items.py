@@ -73,6 +73,8 @@ class ItemReader:
     """Copies of the items as they were read."""
     _units: list[Unit] = attrs.field(factory=list, init=False)
     _by_message: dict[int, Unit] = attrs.field(factory=dict, init=False)
+    _by_result: dict[int, Unit] = attrs.field(factory=dict, init=False)
+    """The unit of each tool result, by its object id."""
     _decoder: _Decoder = attrs.field(init=False)
     _filled: dict[int, Any] = attrs.field(factory=dict, init=False)
     """What is sent in the place of the owner's items that hold a call without arguments."""
@@ -142,6 +144,11 @@ class ItemReader:
         """Return the unit that a message belongs to; None if it was not read from an item."""
         return self._by_message.get(id(message))
 
+    def find_source(self, message: Message) -> Unit | None:
+        """Return the unit of a message, or of the results that an edited one still has."""
+        units = (self._by_result.get(id(each)) for each in message.tool_results)
+        return self.find(message) or next(filter(None, units), None)
+
     def find_system(self, text: str) -> Unit | None:
         """Return the system message with this text among those at the start of the list."""
         for unit in self._units:
@@ -191,6 +198,8 @@ class ItemReader:
             for message in unit.messages:
                 # While the message is alive: its id may be another object's afterwards.
                 del self._by_message[id(message)]
+                for result in message.tool_results:
+                    del self._by_result[id(result)]
             for position in unit.positions:
                 self._filled.pop(position, None)
         if gone:
@@ -221,6 +230,7 @@ class ItemReader:
         self.messages += messages
         for message in messages:
             self._by_message[id(message)] = unit
+            self._by_result.update((id(result), unit) for result in message.tool_results)
         if any(map(_may_lack_arguments, messages)):
             self._fill(unit)
 

@@ -40,14 +40,14 @@ class _Encoded:
 
     messages: list[Message]
     owned: tuple[bool, ...]
-    """Whether each message was one of the owner's items."""
+    """Whether each message, or a result in it, was one of the owner's items."""
     items: list[tuple[Any, tuple[Message, int] | None]]
     """Each item; if it is the owner's, with a message of its unit and its place in the unit."""
 
     def place(self, reader: ItemReader) -> Iterator[_Placed]:
         """Yield the items with their positions in the owner's list as it is now."""
         for item, source in self.items:
-            unit = None if source is None else reader.find(source[0])
+            unit = None if source is None else reader.find_source(source[0])
             if source is None or unit is None:
                 # The caller may change what it sends, and the same encoded item is sent again.
                 yield copy.deepcopy(item), None
@@ -67,32 +67,61 @@ class RequestWriter:
     """What was encoded for the latest request, by the object ids of its messages."""
     _said: dict[tuple[Any, ...], Any] = attrs.field(factory=dict, init=False)
     """The latest few items of ours, by what they say."""
+    _parting: dict[int, Message] = attrs.field(factory=dict, init=False)
+    """What was put before the items of the latest request, by their positions in it.
+
+    The owner's list may gain or lose an item that is not sent: then two items are neighbors no
+    more, or only now. A request that extends the last one must not differ from it for that."""
+    _length: int = attrs.field(default=0, init=False)
+    """The number of items in the latest request, without those that part others."""
     _sent_record: Any = attrs.field(default=None, init=False)
     """The item of the record in the latest request, unless it is the owner's."""
 
     def write(
-        self, sent: list[Message], reader: ItemReader, *, strict_roles: bool = False
+        self,
+        sent: list[Message],
+        reader: ItemReader,
+        *,
+        strict_roles: bool = False,
+        extends: bool = False,
     ) -> list[Any]:
         """Return the items for the messages of a request.
 
-        With `strict_roles`, roles alternate wherever something was left out.
+        With `strict_roles`, roles alternate wherever something was left out. If the request
+        `extends` the last one, what was put between the items of that one stays where it was.
         """
         sent = move_record(sent)
         end, start = _untouched_end(sent, reader)
-        # The first unchanged item determines how the items before it must lead up to it.
-        shown = slice(start, start + 1)
-        placed = [
-            *self._place(sent[:end], reader),
-            *((reader.sent_item(each), each) for each in range(len(reader.items))[shown]),
-        ]
+        before = self._place(sent[:end], reader)
+        self._keep_parting(extends=extends)
+        # The first unchanged item determines how the items before it must lead up to it. One more
+        # than to the last place of `_parting`, because a record may be merged into an item.
+        last = start + max(1, max(self._parting, default=-1) - len(before) + 2)
+        own = range(len(reader.items))[start:last]
+        placed = [*before, *((reader.sent_item(each), each) for each in own)]
         form = self.form
         if strict_roles:
             form = attrs.evolve(form, parts_replies=True, parts_users=True)
+        if form.has_turns and form.parts_users and form.text_block is not None:
+            placed = self._merge_record(placed, form.text_block)
+        rest = reader.sent_items(start + len(own))
+        length = len(placed) + len(rest)
         if form.has_turns:
-            if form.parts_users and form.text_block is not None:
-                placed = self._merge_record(placed, form.text_block)
             placed = list(self._in_turns(placed, form))
-        return [*(item for item, _ in placed), *reader.sent_items(start + 1)]
+        self._length = length
+        return [*(item for item, _ in placed), *rest]
+
+    def write_all(self, reader: ItemReader, *, extends: bool) -> list[Any]:
+        """Return the items of a request from which nothing is missing."""
+        self._keep_parting(extends=extends)
+        if self._parting:
+            return self.write(reader.messages, reader, extends=extends)
+        self._length = len(reader.items)
+        return reader.sent_items(0)
+
+    def _keep_parting(self, *, extends: bool) -> None:
+        if not extends:
+            self._parting, self._length = {}, 0
 
     def _place(self, sent: list[Message], reader: ItemReader) -> list[_Placed]:
         placed: list[_Placed] = []
@@ -108,7 +137,7 @@ class RequestWriter:
                 placed.append(self._record(stretch[0], reader))
             else:
                 key = tuple(map(id, stretch))
-                owned = tuple(reader.find(each) is not None for each in stretch)
+                owned = tuple(reader.find_source(each) is not None for each in stretch)
                 encoded = before.get(key)
                 if encoded is None or encoded.owned != owned:
                     # With the messages, so that no other object gets one of these ids.
@@ -161,12 +190,12 @@ class RequestWriter:
         self, stretch: list[Message], reader: ItemReader
     ) -> Iterator[tuple[Any, tuple[Message, int]]]:
         """Yield what the adapter would write for the owner's items alone, with their places."""
-        for unit in dict.fromkeys(filter(None, map(reader.find, stretch))):
+        for unit in dict.fromkeys(filter(None, map(reader.find_source, stretch))):
             alone = self.wire.encode(list(unit.messages))
             # Otherwise nothing tells which item is which of the owner's.
             if len(alone) == unit.items:
-                first = next(each for each in stretch if reader.find(each) is unit)
-                yield from ((item, (first, at)) for at, item in enumerate(alone))
+                first = next(each for each in stretch if reader.find_source(each) is unit)
+                yield from ((item, (first, place)) for place, item in enumerate(alone))
 
     def _merge_record(self, placed: list[_Placed], text_block: Mapping[str, str]) -> list[_Placed]:
         """Make the record the first block of a user's message that may not follow it."""
@@ -189,14 +218,17 @@ class RequestWriter:
         before: int | None = -1
         last = "assistant"  # the owner's list may begin with a reply, but ours may not
         is_start = True
-        for item, position in placed:
+        for number, (item, position) in enumerate(placed):
             role = _role_of(item)
             # Neighbors in the owner's list may follow each other: they have been sent so before.
             is_seam = position is None or before is None or position != before + 1
-            if is_seam and role == last == "assistant" and (form.parts_replies or is_start):
-                yield self._say(_GO_ON), None
-            elif is_seam and role == last == "user" and form.parts_users:
-                yield self._say(_UNDERSTOOD), None
+            if number >= self._length:
+                if is_seam and role == last == "assistant" and (form.parts_replies or is_start):
+                    self._parting[number] = _GO_ON
+                elif is_seam and role == last == "user" and form.parts_users:
+                    self._parting[number] = _UNDERSTOOD
+            if number in self._parting:
+                yield self._say(self._parting[number]), None
             yield item, position
             before = position
             # The turns begin behind the system messages at the start.

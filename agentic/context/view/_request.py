@@ -454,7 +454,10 @@ class RequestBuilder:
         """
         view, stages = self._make_view(draft.repaired, draft.overhead_tokens)
         begun = self._with_view(draft, view, stages)
-        return draft if draft.continues and begun.view == draft.view else begun
+        if not draft.continues or begun.view != draft.view:
+            return begun
+        # What is cut from it is explained by the steps that led to all of it.
+        return attrs.evolve(draft, epoch=attrs.evolve(draft.epoch, stages=begun.stages))
 
     def cut(self, draft: Draft) -> Draft:
         """Return the draft with a view cut to the window, as far as possible."""

@@ -380,7 +380,8 @@ class View:
             return None
         with self._builder.lock:
             before = token_cache.sizes(sent).total
-            draft = self._builder.cut(self._builder.draft(given, system_prompt, tools))
+            draft = self._builder.draft(given, system_prompt, tools)
+            draft = self._builder.cut(self._builder.begin(draft) if draft.continues else draft)
             most = int(_AFTER_OVERFLOW * before)
             if token_cache.sizes(draft.view).total > most:
                 fit = strategies.FitContextWindow(

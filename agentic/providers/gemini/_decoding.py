@@ -118,7 +118,11 @@ class IncrementalDecoder:
     def _answered(self, told: str, name: str) -> str:
         """Return the id of the call that a result answers: by id, or else by name and order."""
         by_id = self._calls.take(lambda call_id, _: call_id == told)
-        return by_id or self._calls.take(lambda _, called: called == name)
+        # Not where both have an id of their own: such a result has lost its call, and would take
+        # the place of the one that this call has.
+        return by_id or self._calls.take(
+            lambda call_id, called: called == name and (not told or is_made_up(call_id))
+        )
 
 
 def decode_request(request: Mapping[str, Any], /) -> list[Message]:

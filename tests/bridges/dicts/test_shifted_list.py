@@ -11,7 +11,7 @@ from agentic.bridges.dicts import Conversation
 from agentic.context.budget import Policy
 from agentic.context.strategies import ClearToolOutputs, ContextStrategy, TruncateToolOutputs
 from agentic.messages import Message, ToolCall, ToolResult
-from agentic.providers import anthropic, bedrock, openai_chat
+from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
 from agentic.tokens import CharCounter
 
 _STRATEGIES: dict[str, ContextStrategy] = {
@@ -88,6 +88,53 @@ def test_kept_items_are_the_owners_after_a_shift(forms: Any, strategy: str) -> N
     others = [item for item in sent if not any(item is own for own in shifted)]
     assert others
     assert {item["role"] for item in others} == {"tool"}
+
+
+def test_result_beside_an_orphan_is_the_owners(forms: Any) -> None:
+    """Read as one message, and one of the two is not sent: the other is no copy."""
+    talk = _talk(forms, openai_responses)
+    at = next(at for at, item in enumerate(talk) if item.get("type") == "function_call_output")
+
+    sent = Conversation(openai_responses, 9_000).fit(
+        [*talk[:at], *_orphan(forms, openai_responses), *talk[at:]]
+    )
+
+    assert [id(item) for item in sent] == [id(item) for item in talk]
+
+
+@pytest.mark.parametrize("wire", [anthropic, bedrock, gemini], ids=lambda wire: wire.NAME)
+def test_what_parts_two_items_stays(forms: Any, wire: ModuleType) -> None:
+    """An orphan in front comes or goes: what was sent before is sent again, with no word between.
+
+    Whatever stands before a model's reasoning must not change.
+    """
+    talk = _talk(forms, wire)[3:]
+    with_orphan = [*_orphan(forms, wire), *talk]
+    more = [*talk, *_talk(forms, wire, 4, 1)]
+    with_both = [*_orphan(forms, wire), *more]
+    for former, now in ((talk, with_both), (with_orphan, more)):
+        conversation = Conversation(wire, 9_000)
+        before = conversation.fit(former)
+
+        sent = conversation.fit(now)
+
+        assert conversation.latest is not None
+        assert conversation.latest.extends
+        assert sent[: len(before)] == before
+
+
+def test_refused_request_explains_all_that_is_missing(forms: Any) -> None:
+    """Also what the owner appended since the epoch began."""
+    conversation = forms.make(openai_chat, 60_000, strategies=[TruncateToolOutputs(60)])
+    talk = _talk(forms, openai_chat, rounds=6)
+    conversation.fit(talk)
+    conversation.fit(grown := [*talk, *_talk(forms, openai_chat, 6, 6)])
+
+    sent = conversation.fit(grown, refused=True)
+    sent = conversation.fit(grown, refused=True)
+
+    gone = {at for at, item in enumerate(grown) if not any(item is one for one in sent)}
+    assert gone <= {at for each in conversation.explain() for at in each.positions}
 
 
 @pytest.mark.parametrize("wire", [openai_chat, anthropic, bedrock], ids=lambda wire: wire.NAME)
