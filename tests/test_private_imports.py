@@ -51,6 +51,7 @@ PRIVATE = {
     "agentic.durable._records": "the form of a record, which outlives the version that wrote it",
     "agentic.history._log": FAULTS,
     "agentic.history._replace": "the comparison that a naive store makes, too",
+    "agentic.history._secrets": "spellings of a secret, whose places a redaction does not return",
     "agentic.history._session_file": COST,
     "agentic.history.postgres._database": "the schema of former versions",
     "agentic.history.postgres._rows": FAULTS,
