@@ -8,6 +8,8 @@ import contextlib
 import json
 import logging
 import re
+import sqlite3
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -33,6 +35,7 @@ _workers = sa.Table(
     sa.Column("epoch", sa.Integer, nullable=False),
     sa.Column("expires", sa.Float, nullable=False),
 )
+_SUBSECOND_SQLITE = (3, 42)
 _number = sa.BigInteger().with_variant(sa.Integer, "sqlite")  # the only kind that SQLite counts
 _controls = sa.Table(
     "agentic_controls",
@@ -100,6 +103,7 @@ def engine_url(database_url: str) -> str:
     if colon and kind in {"postgres", "postgresql"}:
         url = f"postgresql+psycopg://{rest}"
     elif colon and kind == "sqlite":
+        _check_sqlite()
         url = _sqlite_url(rest)
     with contextlib.suppress(ValueError, sa.exc.ArgumentError):  # a port that is no number
         sa.make_url(url)
@@ -110,6 +114,23 @@ def engine_url(database_url: str) -> str:
         "sqlite:///PATH or postgresql://HOST/NAME",
         "write the address of a database",
     )
+
+
+def _check_sqlite() -> None:
+    """Raise if the engine's database cannot be SQLite here.
+
+    On Python 3.12 and newer DBOS asks for `unixepoch('subsec')` (dbos/_migration.py, 2026-11-27),
+    which SQLite has since 3.42 (https://sqlite.org/lang_datefunc.html, 2026-11-27).
+    """
+    if sys.version_info >= (3, 12) and sqlite3.sqlite_version_info < _SUBSECOND_SQLITE:
+        version = sqlite3.sqlite_version
+        raise ConfigError(
+            "database_url",
+            f"SQLite {version}",
+            "SQLite 3.42 or newer, or PostgreSQL",
+            message="runs in SQLite need SQLite 3.42 or newer on this Python, which has "
+            f"{version}: use postgresql://HOST/NAME, or Python 3.11",
+        )
 
 
 def _sqlite_url(rest: str) -> str:

@@ -1,10 +1,16 @@
 """The tables beside the engine's, without an engine."""
 
+import contextlib
 import runpy
+import sqlite3
+import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from agentic.bridges.dbos._tables import Tables, engine_url
+from agentic.errors import ConfigError
 
 PARTS = runpy.run_path(str(Path(__file__).with_name("fleet.py")))
 
@@ -49,3 +55,23 @@ def test_stopped_writer_does_not_keep_an_event(postgres: Any) -> None:
         assert [body for _, body in tables.events("run", 0)] == [{"type": "turn_start"}]
         stopped.invalidate()
     tables.close()
+
+
+@pytest.mark.parametrize(
+    ("python", "sqlite", "is_refused"),
+    [((3, 12, 1), (3, 40, 1), True), ((3, 12, 1), (3, 42, 0), False), ((3, 11), (3, 40), False)],
+)
+def test_too_old_sqlite_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+    python: tuple[int, ...],
+    sqlite: tuple[int, ...],
+    is_refused: bool,
+) -> None:
+    """In one sentence, before the engine's first insert fails; PostgreSQL is no matter of it."""
+    monkeypatch.setattr(sys, "version_info", python)
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", sqlite)
+
+    expected = pytest.raises(ConfigError, match=r"need SQLite 3\.42 or newer on this Python")
+    with expected if is_refused else contextlib.nullcontext():
+        engine_url("sqlite:////srv/runs.db")
+    assert engine_url("postgresql://host/name")
