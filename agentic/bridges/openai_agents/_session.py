@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 
 from agentic._validate import is_whole
-from agentic._waiting import LoopLock, finish
+from agentic._waiting import LoopLock, finish, off_loop
 from agentic.bridges._versions import require
 from agentic.errors import ConfigError
 from agentic.history import Revisioned, Rewriter, replace_known
@@ -101,7 +101,8 @@ class StoreSession:
         async with self._turns:
             items = [item for unit in await self._units() for item in unit.items]
         # Copies: the owner may change what it gets.
-        latest: list[Any] = _copy(items if limit is None else items[max(0, len(items) - limit) :])
+        wanted = items if limit is None else items[max(0, len(items) - limit) :]
+        latest: list[Any] = await off_loop(len(wanted), _copy, wanted)
         return latest
 
     async def add_items(self, items: Sequence[Any]) -> None:
@@ -164,8 +165,9 @@ class StoreSession:
         revision = await store.revision() if isinstance(store, Revisioned) else None
         if self._read is None or revision is None or self._read[0] != revision:
             # Without the answers that a store made up for open calls: they are not items.
-            history = reopen_rounds(await store.load())
-            self._read = (-1 if revision is None else revision, history, _units(history))
+            loaded = await store.load()
+            history, units = await off_loop(len(loaded), _reopened, loaded)
+            self._read = (-1 if revision is None else revision, history, units)
         return self._read[2]
 
     async def _add(self, items: list[Any]) -> None:
@@ -185,6 +187,11 @@ class StoreSession:
         for message in _fitting(history, openai_responses.decode(missing)):
             await self.store.append(attrs.evolve(message, timestamp=now))
         self._unfinished = None
+
+
+def _reopened(loaded: list[Message]) -> tuple[list[Message], list[_StoredItems]]:
+    history = reopen_rounds(loaded)
+    return history, _units(history)
 
 
 def _checked(items: Sequence[Any]) -> list[Any]:
