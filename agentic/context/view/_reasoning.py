@@ -118,6 +118,13 @@ class ReasoningFilter:
         binding = limits.binds_reasoning(self.model) if self.model else None
         return self.server_drops or (binding is not None and not binding.refuses)
 
+    def is_at_stake(self, messages: Sequence[Message]) -> bool:
+        """Return whether a new epoch now would cost the running turn its reasoning."""
+        running = messages[_turn_start(messages) :]
+        return self.is_active and any(
+            message.role == "assistant" and self._may_hold(message) for message in running
+        )
+
     def note_replies(self, fresh: Iterable[Message]) -> None:
         """Record the replies to the last request, which are the first of these messages."""
         if self._end is not None:

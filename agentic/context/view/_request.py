@@ -626,7 +626,8 @@ class RequestBuilder:
         whole, rest = self._size_of(draft.view), self._size_of(shorter)
         dead = max(0, whole - rest)
         draft.dead_tokens = dead
-        if not dead or (self.reasoning.is_active and in_tool_loop(draft.repaired)):
+        in_turn = in_tool_loop(draft.repaired)
+        if not dead or (in_turn and self.reasoning.is_at_stake(draft.repaired)):
             return draft
         terms = self._cache_terms
         if idle_seconds >= terms.lifetime_seconds:

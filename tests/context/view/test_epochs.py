@@ -114,6 +114,18 @@ def test_without_epochs_strategies_are_applied_at_once() -> None:
         assert sum(bool(message.tool_calls) for message in prepared.messages) <= 1
 
 
+def test_running_turn_without_reasoning_waits_for_nothing() -> None:
+    """An agent that works alone has one long turn, and most models bind nothing."""
+    view, history = _view([strategies.TrimRounds(1)], window=100_000, model=""), _turn(0, 40)
+    counts = []
+
+    for length in _requests(history):
+        prepared = view.prepare_sync(history[:length])
+        counts.append(sum(bool(message.tool_calls) for message in prepared.messages))
+
+    assert max(counts) < 20
+
+
 def test_gain_makes_epochs_begin_sooner() -> None:
     """Each epoch writes the kept part again, so that their number is what the gain is about."""
 
