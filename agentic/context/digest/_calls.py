@@ -202,7 +202,7 @@ def _effects_of(turn: Called) -> Iterator[tuple[str, What]]:
 def _main_words(command: str) -> list[str]:
     """Return the words of the main part of a command."""
     parts = list(split_command(command))
-    while parts[1:] and (parts[-1].piped or {*parts[-1].words[:1]} & _TAILS):
+    while len(parts) > 1 and (parts[-1].piped or {*parts[-1].words[:1]} & _TAILS):
         parts.pop()
     return parts[-1].words if parts else []
 

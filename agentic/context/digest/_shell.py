@@ -29,6 +29,8 @@ _TOKEN = re.compile(
         | \\. | [\\$`])+) | (['"])""",
     re.VERBOSE | re.DOTALL,
 )
+_LONGEST_PATH = 4_096
+"""PATH_MAX of Linux, in characters: a folder with a longer path cannot be entered."""
 _NEVER_IN_PATHS = frozenset("$`{}|<>\"'()=")
 _DRY = frozenset(["--cached", "--staged", "--check", "--dry-run", "-b"])
 """Options with which a program does not change files."""
@@ -110,15 +112,26 @@ def effects(command: str, *, failed: bool = False) -> Iterator[Effect]:
     # What ran before did happen: without it, 5 points fewer of the changed files are named.
     while failed and parts and parts.pop().piped:
         pass
-    folder = ""
+    folder, patched = "", False
     for part in parts:
         if part.words[:1] == ["cd"] and is_path(part.words[-1]):
             folder = posixpath.join(folder, part.words[-1])
+            if len(folder) > _LONGEST_PATH:
+                return
             continue
+        # The whole command is searched for patches, so once is enough.
+        is_patch = _is_patch(part)
+        if is_patch and patched:
+            continue
+        patched = patched or is_patch
         for path, what in _of_part(part, command):
             if is_path(path):
                 below = "" if path.startswith("~") else folder
                 yield posixpath.normpath(posixpath.join(below, path)), what
+
+
+def _is_patch(part: Part) -> bool:
+    return part.words[:1] == ["apply_patch"] or part.words[:2] == ["git", "apply"]
 
 
 def _of_part(part: Part, command: str) -> Iterator[Effect]:

@@ -9,6 +9,7 @@ conversation is cached, so a turn costs only as much as its new messages.
 import inspect
 import logging
 import weakref
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import ClassVar
@@ -150,7 +151,9 @@ class _Cut:
     start: int = 0
     """Every round from this one on is kept."""
     retained: tuple[int, ...] = ()
-    """The rounds before `start` that are kept."""
+    """The rounds before `start` that are kept, ascending."""
+    task_kept: tuple[int, ...] = ()
+    """The requests that were kept as the task at the last cut."""
     tokens: int = 0
     """The size of what is kept, without the note."""
     note: "_Note | None" = None
@@ -163,6 +166,11 @@ class _Cut:
     """Whether there were only system messages so far."""
     ragged: bool = False
     """Whether some round has an orphan, or other rounds lie between its messages."""
+
+
+def _holds(ascending: Sequence[int], number: int) -> bool:
+    at = bisect_left(ascending, number)
+    return at < len(ascending) and ascending[at] == number
 
 
 @attrs.define(eq=False)
@@ -248,11 +256,16 @@ class _WindowFold:
         """Move the cut; before it, keep only these requests and what is always kept."""
         # A request that was too large for an earlier cut may come back, unless a digest already
         # describes it.
-        back = [index for index in task if index < cut.start and index not in cut.retained]
+        back = [at for at in task if at < cut.start and not _holds(cut.retained, at)]
         if self.note_cache:
             task, back = tuple(index for index in task if index not in back), []
-        retained = sorted([*back, *(at for at in cut.retained if self._stays(at, task))])
-        start, tokens = cut.start, cut.tokens + self._size(retained) - self._size(cut.retained)
+        # What is always kept stays, so only the former task has to be looked at.
+        gone = [at for at in cut.task_kept if not self._stays(at, task)]
+        gone = [at for at in gone if _holds(cut.retained, at)]
+        retained = list(cut.retained)
+        if back or gone:
+            retained = sorted({*retained, *back}.difference(gone))
+        start, tokens = cut.start, cut.tokens + self._size(back) - self._size(gone)
         # The newest round stays even if it is over the room: the model has not seen it yet.
         while start < len(self.rounds) - 1 and tokens > self.room:
             if self._stays(start, task):
@@ -269,7 +282,9 @@ class _WindowFold:
             tokens += self._cost(start, task)
             if retained and retained[-1] == start:
                 retained.pop()
-        return attrs.evolve(cut, start=start, retained=tuple(retained), tokens=tokens)
+        return attrs.evolve(
+            cut, start=start, retained=tuple(retained), tokens=tokens, task_kept=task
+        )
 
     def _write(self, cut: _Cut, left_out: list[Message]) -> _Cut:
         """Add the messages that are now left out to the note; on failure, keep them for later."""

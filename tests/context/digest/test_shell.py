@@ -1,12 +1,17 @@
+import json
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentic.context.compactors import Digest
 from agentic.context.digest._shell import (
     effects,
     patch_effects,
     split_command,
 )
+from agentic.messages import Message, ToolCall, ToolResult
 
 PIECES = [
     "a.py", "cat", "sed -i s/a/b/", ">", ">>", "2>&1", "<<EOF", "<<-'E'", "EOF", "\n", "&&", "|",
@@ -98,3 +103,25 @@ def test_cost_is_linear(piece: str) -> None:
     body = piece * (200_000 // len(piece))
     found = [*effects(body), *effects(f"cat > a.py <<EOF\n{body}\nEOF\n")]
     assert found == [("a.py", "write")]
+
+
+@pytest.mark.parametrize("repeated", ["cat a.py | ", "git apply x; ", "cd a && "])
+def test_long_command_costs_its_length(
+    repeated: str, growth: Callable[[Callable[[int], object], int], float]
+) -> None:
+    """Four times as many parts take about four times as long."""
+
+    def digest(number: int) -> str:
+        command = json.dumps({"command": repeated * number + "tail"})
+        call = Message("assistant", tool_calls=[ToolCall("c1", "bash", command)])
+        answer = Message("tool", tool_results=[ToolResult("c1", "bash", "ok")])
+        return Digest(max_tokens=500).write([Message("user", "Go."), call, answer])
+
+    assert growth(digest, 4_000) < 10
+
+
+def test_patch_is_read_once_for_a_command() -> None:
+    """However often the command applies it."""
+    command = "git apply <<'EOF' && git apply x\n+++ b/src/a.py\nEOF"
+
+    assert list(effects(command)) == [("src/a.py", "edit")]

@@ -1,5 +1,6 @@
 """What a view costs: each text is counted once, each round folded once."""
 
+from collections.abc import Callable
 from typing import Any
 
 from agentic.context.budget import Manager
@@ -63,3 +64,28 @@ def test_unsettled_talks_push_nothing_out() -> None:
         strategy.compact(turn(1)[:1])
 
     assert strategy._recent.find(messages) is not None
+
+
+def test_rules_at_the_start_cost_their_number(
+    count_calls: Callable[[Callable[[], object]], int],
+) -> None:
+    """Though all of them are kept by each of the cuts, and none of it fits."""
+
+    def calls(rules: int) -> int:
+        messages = [Message("system", f"rule {number}") for number in range(rules)]
+        messages += [Message("user", "Go."), *turn(0)]
+        return count_calls(lambda: FitContextWindow(300).fit(messages))
+
+    assert calls(2_000) < 6 * calls(500)
+
+
+def test_pinned_requests_cost_their_number(
+    count_calls: Callable[[Callable[[], object]], int],
+) -> None:
+    """Each of them is the task for a while."""
+
+    def calls(pins: int) -> int:
+        messages = [Message("user", f"rule {number}", pinned=True) for number in range(pins)]
+        return count_calls(lambda: FitContextWindow(300).fit([*messages, *turn(0)]))
+
+    assert calls(2_000) < 6 * calls(500)
