@@ -4,6 +4,7 @@ Small runs of the benchmark's entry points: some epochs, and no refusal.
 """
 
 import asyncio
+import os
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from agentic import events
 from agentic.testing import AgentScript, ModelServer
 from benchmarks.binding import _case, dicts, frameworks, loops
 
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else its import asks the network
 _WINDOW = 8_000
 _NEEDS = {
     "LiteLLM": "litellm",
