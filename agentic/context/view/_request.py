@@ -626,6 +626,9 @@ class RequestBuilder:
         whole, rest = self._size_of(draft.view), self._size_of(shorter)
         dead = max(0, whole - rest)
         draft.dead_tokens = dead
+        # Without a window nothing else bounds what is carried.
+        if dead > rest and not measured:
+            return self.begin(draft)
         in_turn = in_tool_loop(draft.repaired)
         if not dead or (in_turn and self.reasoning.is_at_stake(draft.repaired)):
             return draft

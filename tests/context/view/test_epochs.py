@@ -126,6 +126,19 @@ def test_running_turn_without_reasoning_waits_for_nothing() -> None:
     assert max(counts) < 20
 
 
+def test_without_a_window_a_request_at_most_doubles() -> None:
+    """Nothing else says how much may be carried, even where a running turn has reasoning."""
+    chain = [strategies.KeepLast(6)]
+    view = View(Policy(0), strategies=chain, model=_BOUND, server_drops=True)
+    history = _turn(0, 40)
+
+    for length in _requests(history):
+        sent = view.prepare_sync(history[:length]).messages
+        alone = strategies.KeepLast(6).compact(history[:length])
+        sizes = [sum(len(each.content) + 200 for each in some) for some in (sent, alone)]
+        assert sizes[0] <= 2.5 * sizes[1]
+
+
 def test_gain_makes_epochs_begin_sooner() -> None:
     """Each epoch writes the kept part again, so that their number is what the gain is about."""
 
