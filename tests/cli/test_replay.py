@@ -397,7 +397,7 @@ def test_many_files_use_all_cores(home: Path, talk: Talk, tmp_path: Path) -> Non
     shown = in_terminal([], str(folder), "-w", "16k", "-p", "keep_last", cwd=home)
     alone = in_terminal([], str(folder / "3.jsonl"), "-w", "16k", "-p", "keep_last", cwd=home)
 
-    rows = [line for line in shown.splitlines() if line.startswith("  keep_last")]
+    rows = [line for line in shown.splitlines() if line.startswith("  keep_last ")]
     assert "6/6" in shown
     assert "torn.jsonl, line 1: 'no' is not JSON" in shown
     assert re.findall(r"^(\d) \(\d+ messages", shown, re.MULTILINE) == [*"01234"]

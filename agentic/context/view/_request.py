@@ -563,7 +563,9 @@ class RequestBuilder:
         last = self._restored(draft, stored)
         if last is None:
             # What was sent has changed since, and with it all that was answered to it.
-            self.reasoning.assume(draft.repaired, *beside, first=stored.messages)
+            self.reasoning.assume(
+                draft.repaired, *beside, first=_behind_replies(draft.repaired, stored.messages)
+            )
             return
         self.reasoning.assume(last.view, *beside, first=0)
         self.reasoning.sent(last.view, *beside, extended=0)
@@ -724,6 +726,12 @@ class RequestBuilder:
     def _size_of(self, view: list[Message], length: int | None = None) -> int:
         sums = self._sizes.sizes(view).sums
         return sums[-1 if length is None else length]
+
+
+def _behind_replies(messages: Sequence[Message], start: int) -> int:
+    """Return where the messages behind the replies to a request of this length begin."""
+    late = range(start, len(messages))
+    return next((at for at in late if messages[at].role != "assistant"), len(messages))
 
 
 def in_tool_loop(messages: Sequence[Message]) -> bool:

@@ -341,6 +341,19 @@ def test_first_sight_relies_on_the_server() -> None:
     assert kept(cautious) == replies[-2:]
 
 
+def test_reply_before_a_restart_and_an_edit_is_stale() -> None:
+    """It was made for the last request of the former process, which is not sent again."""
+    view, history = _view(), _turn(0)
+    for length in _requests(history):
+        view.prepare_sync(history[:length])
+    again = _view(state=json.loads(json.dumps(view.state())))
+    edited = [Message("user", "Another request."), *history[1:], Message("user", "And now?")]
+
+    sent = again.prepare_sync(edited).messages
+
+    assert all(each.native.without_reasoning for each in sent if each.native)
+
+
 def test_a_state_of_the_former_version_is_read() -> None:
     """It has no epoch; what a compaction kept is stale all the same."""
     view, history = _view(), _talk(30)
