@@ -16,7 +16,7 @@ UNKNOWN = ModelLimits(8_192, 0, known=False)
 PREFIXES = st.sampled_from(
     ["", "azure/", "openrouter/acme/", "models/", "us.acme.", "bedrock/eu.acme.", "acme:", "ft:"]
 )
-SERVERS = {"azure/", "us.acme.", "bedrock/eu.acme."}
+SERVERS = {"azure/", "openrouter/acme/", "us.acme.", "bedrock/eu.acme."}
 """The prefixes that name a server, which may have numbers of its own."""
 DAYS = st.dates().filter(lambda day: day.year > 2026)
 DATED = st.one_of(
