@@ -15,6 +15,8 @@ from agentic import events
 from agentic.testing import AgentScript, ModelServer
 from benchmarks.binding import _case, dicts, frameworks, loops
 
+# Some frameworks leave their clients open, and whichever test runs when they go is blamed.
+pytestmark = pytest.mark.long
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else its import asks the network
 _WINDOW = 8_000
 _NEEDS = {

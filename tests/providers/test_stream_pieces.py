@@ -389,7 +389,7 @@ TEXTS: dict[ModuleType, Callable[[str], Any]] = {
 }
 
 
-@pytest.mark.no_cover  # CPython extends a text in place, but not while it is traced
+@pytest.mark.long  # CPython extends a text in place, but not under coverage
 @pytest.mark.parametrize("adapter", TEXTS, ids=lambda module: module.NAME)
 def test_text_may_be_read_after_each_piece(adapter: ModuleType) -> None:
     """Each reading copies what is new, and not the whole text."""
