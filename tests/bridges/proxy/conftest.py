@@ -158,8 +158,12 @@ def hosts(serving_apart: Callable[..., AbstractContextManager[str]]) -> Iterator
     with serving_apart(hosts.answer) as hosts.provider_address:
         yield hosts
         server.should_exit = True
-        thread.join(60)
-    hosts.loop.close()
+        thread.join(20)
+        # A connection that some test left open would keep the server from going.
+        server.force_exit = True
+        thread.join(40)
+    if not hosts.loop.is_running():
+        hosts.loop.close()
 
 
 @pytest.fixture
