@@ -45,7 +45,10 @@ class Browser:
     program: str
     complaints: list[str] = attrs.field(factory=list)
     """What the console said, and what the page asked the network for."""
-    _folder: "tempfile.TemporaryDirectory[str]" = attrs.field(factory=tempfile.TemporaryDirectory)
+    # The browser may still write for a moment after it was ended.
+    _folder: "tempfile.TemporaryDirectory[str]" = attrs.field(
+        factory=lambda: tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+    )
     _runner: asyncio.Runner = attrs.field(factory=asyncio.Runner)
     _process: "subprocess.Popen[bytes] | None" = None
     _client: aiohttp.ClientSession | None = None
