@@ -159,7 +159,7 @@ def hosts(serving_apart: Callable[..., AbstractContextManager[str]]) -> Iterator
         yield hosts
         server.should_exit = True
         thread.join(20)
-        # A connection that some test left open would keep the server from going.
+        # In whole runs the server did not end within a minute, for a reason that is not known yet.
         server.force_exit = True
         thread.join(40)
     if not hosts.loop.is_running():
