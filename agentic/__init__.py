@@ -12,10 +12,9 @@ import types
 __all__: list[str] = []  # `from agentic import *` would load every room, and need every extra
 
 _ROOMS = (
+    "app",
     "bridges",
-    "cli",
     "compat",
-    "config",
     "context",
     "durable",
     "errors",
@@ -24,8 +23,8 @@ _ROOMS = (
     "limits",
     "loop",
     "messages",
+    "protocols",
     "providers",
-    "replay",
     "session",
     "testing",
     "tokens",

@@ -2,7 +2,7 @@
 
 import sys
 
-from agentic.cli import main
+from agentic.app.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -27,6 +27,7 @@ allowed and what to do next.
 """
 
 import reprlib
+from typing import Literal
 
 import attrs
 
@@ -82,11 +83,11 @@ class ConfigError(AgenticError, ValueError):
     def __str__(self) -> str:
         try:
             # Shortened, because it may be a whole conversation.
-            given = reprlib.repr(self.given)
+            value = reprlib.repr(self.given)
         # Of an int of more than 4,300 digits (https://github.com/python/cpython/issues/95778).
         except ValueError:
-            given = "an int that is too long to be shown"
-        return self.message or self.explain(self.name, given, self.allowed, self.remedy)
+            value = "an int that is too long to be shown"
+        return self.message or self.explain(self.name, value, self.allowed, self.remedy)
 
     @staticmethod
     def explain(name: str, given: str, allowed: str, remedy: str) -> str:
@@ -101,19 +102,26 @@ class ProviderError(AgenticError):
 
 @attrs.define
 class ContextOverflow(ProviderError):
-    """The request is larger than the model's window. Sizes are in tokens, None if unknown."""
+    """The request is larger than the model's window, or than what its provider takes."""
 
     model: str
     sent: int | None = None
+    """The size of the request; None if unknown."""
     window: int | None = None
+    """The size that is accepted; None if unknown."""
+    kind: Literal["tokens", "bytes", "images"] = "tokens"
+    """What is counted: `tokens`, or on the wire `bytes` or `images`."""
 
     def __str__(self) -> str:
         window = "fewer" if self.window is None else str(self.window)
-        sent = "more" if self.sent is None else str(self.sent)
+        size = "more" if self.sent is None else str(self.sent)
+        start = f"{self.model!r} accepts {window} {self.kind}, the request has {size}: "
+        if self.kind != "tokens":
+            field = "max_images" if self.kind == "images" else "max_request_bytes"
+            return f"{start}give the Runner a budget.Manager whose Policy has {field}"
         return (
-            f"{self.model!r} accepts {window} tokens, the request has {sent}: give the Runner a "
-            "budget.Manager with the model's window, or lower Policy.keep_recent_tokens and the "
-            "limits of truncation"
+            f"{start}give the Runner a budget.Manager with the model's window, or lower "
+            "Policy.keep_recent_tokens and the limits of truncation"
         )
 
 
@@ -174,7 +182,7 @@ class HistoryConflict(HistoryError):
 
     session: str
     problem: str = (
-        "is being written by somebody else: wait until that run is over, or use another session"
+        "is in use by another writer: wait until that run is over, or use another session"
     )
 
     def __str__(self) -> str:

@@ -117,7 +117,7 @@ def test_one_root_catches_everything(error: AgenticError) -> None:
         (EXAMPLES[3], "the stream ended after 12 characters and without a Decision: yield one as"),
         (EXAMPLES[4], "an address did not serve the request (HTTP 503): try again later"),
         (EXAMPLES[5], "an address did not serve the request (no answer): the connection was ref"),
-        (EXAMPLES[6], "session.jsonl is being written by somebody else: wait until that run is"),
+        (EXAMPLES[6], "session.jsonl is in use by another writer: wait until that run is"),
         (
             EXAMPLES[7],
             "session.jsonl cannot be read at byte 120: no JSON. Nothing was changed: if",

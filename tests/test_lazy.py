@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from agentic import _lazy, history
+from agentic import history
+from agentic._base import _lazy
 
 
 def test_event_loop_is_the_librarys_own() -> None:
@@ -15,10 +16,10 @@ def test_event_loop_is_the_librarys_own() -> None:
 
 
 def test_runner_loads_nothing_only_runs_need(run_python: Callable[[str], str]) -> None:
-    """Neither the event loop nor the events, the stores, logging or OpenSSL."""
+    """Neither the event loop nor blinker, the stores, logging or OpenSSL."""
     code = (
         "import sys; from agentic.loop import Runner;"
-        "print(*{'asyncio', 'agentic.events', 'agentic.history', 'agentic.loop._run', 'blinker',"
+        "print(*{'asyncio', 'agentic.history', 'agentic.loop._run', 'blinker',"
         "'concurrent.futures', 'hashlib', 'logging'} & sys.modules.keys())"
     )
 

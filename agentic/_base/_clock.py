@@ -102,8 +102,8 @@ def use_clock(
     True
     """
     # By records from the start: whoever decides by time must decide alike in a replay.
-    used = None if clock is None else _Clock(clock, measure or Stopwatch(recorded=0.0))
-    token = _clock.set(used)
+    active = None if clock is None else _Clock(clock, measure or Stopwatch(recorded=0.0))
+    token = _clock.set(active)
     try:
         yield
     finally:

@@ -1,15 +1,15 @@
 """Loading on first use: some names of a room, and modules that only a run needs.
 
 `import asyncio` takes longer than `import attrs`, and hashlib loads OpenSSL. A program that only
-builds a Runner, opens a history or shows a session's status has no event loop yet. The sixteen
-record classes of `agentic.events`, with blinker, take half of the time of `import attrs`.
+builds a Runner, opens a history or shows a session's status has no event loop yet.
 """
 
 import importlib
+import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["LazyModule", "asyncio", "events", "futures", "hashlib", "load_lazily", "logging"]
+__all__ = ["LazyModule", "asyncio", "futures", "hashlib", "load_lazily", "logging"]
 
 
 class LazyModule:
@@ -35,12 +35,8 @@ if TYPE_CHECKING:
     import hashlib
     import logging
     from concurrent import futures
-
-    from agentic import events
 else:
     asyncio = LazyModule("asyncio")
-    # For the rooms to the right of the events only: no import contract sees this one.
-    events = LazyModule("agentic.events")
     futures = LazyModule("concurrent.futures")
     hashlib = LazyModule("hashlib")
     logging = LazyModule("logging")
@@ -62,7 +58,9 @@ def load_lazily(
             message = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(message)
         module = importlib.import_module(modules[name], package)
-        return module if name in rooms else getattr(module, name)
+        value = module if name in rooms else getattr(module, name)
+        vars(sys.modules[package])[name] = value  # so that no later use comes here
+        return value
 
     def names() -> list[str]:
         return [*rooms, *importlib.import_module(package).__all__]

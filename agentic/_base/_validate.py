@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, TypeVar
@@ -16,6 +17,14 @@ _Validator: TypeAlias = "Callable[[Any, attrs.Attribute[Any], Any], None]"
 # The repr of a TypeVar, which may stand for anything, begins with `~`.
 _MAY_AWAIT = ("Awaitable", "Coroutine", "Future", "Task", "Any", "object", "~")
 """Parts of annotations that mean an awaitable, even if the annotations are texts."""
+_COUNTERS = {
+    "chars": "tokens.CharCounter()",
+    "estimate": "tokens.EstimateCounter()",
+    "quicktok": "tokens.QuicktokCounter()",
+    "tiktoken": "tokens.TiktokenCounter()",
+    "tokenizers": 'tokens.TokenizersCounter("tokenizer.json")',
+}
+"""The counters by the names of their tokenizers."""
 _LONGEST_NAME = 128
 _ALIKE = 0.85
 """Two words that are more similar than this are assumed to differ by a typo."""
@@ -25,7 +34,7 @@ _ENOUGH = 4
 
 def must_be(kind: type[Any], *, optional: bool = False, remedy: str = "") -> _Validator:
     """Return the validator of a field that holds an object of one type."""
-    allowed = _a(kind) + (" or None" if optional else "")
+    rule = _a(kind) + (" or None" if optional else "")
     if not remedy:
         is_needed = kind is str and not optional
         otherwise = f"make {_a(kind)}, or leave it out"
@@ -34,22 +43,32 @@ def must_be(kind: type[Any], *, optional: bool = False, remedy: str = "") -> _Va
     def check(record: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
         if isinstance(value, kind) or (optional and value is None):
             return
-        raise ConfigError(f"{type(record).__name__}.{attribute.name}", value, allowed, remedy)
+        raise ConfigError(f"{type(record).__name__}.{attribute.name}", value, rule, remedy)
 
     return check
 
 
-def suggest(given: object, known: Iterable[str], otherwise: str = "") -> str:
+def address_remedy(address: str, otherwise: str = "") -> str:
+    """Return what to do about an address without its scheme.
+
+    >>> address_remedy("localhost:8000"), address_remedy("ftp://x", "unset it")
+    ('write http://localhost:8000', 'unset it')
+    """
+    is_host = re.fullmatch(r"[\w.-]+(:\d{1,5})?(/[\w./-]*)?", address)
+    return f"write http://{address}" if is_host else otherwise
+
+
+def suggest(value: object, names: Iterable[str], otherwise: str = "") -> str:
     """Return a remedy that names the most similar known word, if there is one.
 
     >>> suggest("sumarization", ["truncation", "summarization"])
     "did you mean 'summarization'?"
     """
-    near = nearest(given, known)
+    near = nearest(value, names)
     return f"did you mean {near!r}?" if near else otherwise
 
 
-def nearest(given: object, known: Iterable[str]) -> str:
+def nearest(value: object, names: Iterable[str]) -> str:
     """Return the most similar known word; empty if none is similar.
 
     >>> nearest("raed", ["run", "read"]), nearest("path", ["depth", "file_path"])
@@ -58,7 +77,7 @@ def nearest(given: object, known: Iterable[str]) -> str:
     import difflib  # noqa: PLC0415  only an error needs it
 
     # difflib takes quadratic time, and anything may have been passed, or written by a model.
-    text, words = str(given)[:_LONGEST_NAME], list(known)
+    text, words = str(value)[:_LONGEST_NAME], list(names)
     near = difflib.get_close_matches(text, words, 1, _ALIKE)
     # Before words that are merely similar: `path` was meant to be `file_path`, and not `match`.
     near += [word for word in words if len(text) >= _ENOUGH and text in word]
@@ -117,20 +136,20 @@ def is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, float)
 
 
-def is_whole(least: int, given: object, name: str, remedy: str, *, optional: bool = False) -> None:
-    """Raise unless `given` is a whole number of at least `least`.
+def is_whole(least: int, value: object, name: str, remedy: str, *, optional: bool = False) -> None:
+    """Raise unless `value` is a whole number of at least `least`.
 
     >>> is_whole(1, 3, "turns", "pass more")
 
     Raises:
         ConfigError: a smaller number, a fraction, a bool (an int in Python), or not a number.
     """
-    if not isinstance(given, int) or isinstance(given, bool) or given < least:
-        allowed = f"a whole number >= {least}" + (" or None" if optional else "")
-        raise ConfigError(name, given, allowed, remedy)
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        rule = f"a whole number >= {least}" + (" or None" if optional else "")
+        raise ConfigError(name, value, rule, remedy)
 
 
-def must_have(name: str, given: object, method: str, signature: str, remedy: str) -> None:
+def must_have(name: str, part: object, method: str, signature: str, remedy: str) -> None:
     """Raise for an object without a method, and for a class passed instead of its object.
 
     >>> must_have("counter", "text", "count", "count(text)", "pass one")
@@ -139,11 +158,11 @@ def must_have(name: str, given: object, method: str, signature: str, remedy: str
         ConfigError: there is no such method.
     """
     # A class has the method as well, and would fail in the middle of a run, for want of an object.
-    if isinstance(given, type) or not callable(getattr(given, method, None)):
-        raise ConfigError(name, given, f"an object with {signature}", remedy)
+    if isinstance(part, type) or not callable(getattr(part, method, None)):
+        raise ConfigError(name, part, f"an object with {signature}", remedy)
 
 
-def must_be_async(name: str, given: object, method: str, signature: str, remedy: str) -> None:
+def must_be_async(name: str, part: object, method: str, signature: str, remedy: str) -> None:
     """Raise for an object without a method, and for one whose method certainly cannot be awaited.
 
     That is a plain `def` without an annotation of an awaitable. Any other callable may return an
@@ -156,23 +175,32 @@ def must_be_async(name: str, given: object, method: str, signature: str, remedy:
     Raises:
         ConfigError: there is no such method, or it is not async.
     """
-    must_have(name, given, method, signature, remedy)
-    if _is_sync(getattr(given, method)):
-        raise ConfigError(name, given, f"an object with {signature}", f"write async def {method}")
+    must_have(name, part, method, signature, remedy)
+    if _is_sync(getattr(part, method)):
+        raise ConfigError(name, part, f"an object with {signature}", f"write async def {method}")
 
 
-def must_execute(name: str, given: object) -> None:
+def must_compact(name: str, part: object, remedy: str) -> None:
+    """Raise for an object that is no compactor.
+
+    Raises:
+        ConfigError: `compact` is missing, or not async.
+    """
+    must_be_async(name, part, "compact", "async compact(messages) -> str", remedy)
+
+
+def must_execute(name: str, part: object) -> None:
     """Raise for an object that has no tools.
 
     Raises:
         ConfigError: `list_tools` or `execute` is missing, or not async.
     """
     remedy = "pass a tools.Registry, or another object with these methods"
-    must_be_async(name, given, "execute", "async execute(call) -> ToolResult", remedy)
-    must_be_async(name, given, "list_tools", "async list_tools()", remedy)
+    must_be_async(name, part, "execute", "async execute(call) -> ToolResult", remedy)
+    must_be_async(name, part, "list_tools", "async list_tools()", remedy)
 
 
-def must_be_strategy(name: str, given: object) -> None:
+def must_be_strategy(name: str, part: object) -> None:
     """Raise for anything but an object with a plain `compact(messages)`, or a plain callable.
 
     >>> must_be_strategy("strategies", lambda messages: messages)
@@ -180,24 +208,24 @@ def must_be_strategy(name: str, given: object) -> None:
     Raises:
         ConfigError: a class, something async such as a ContextManager, or something else.
     """
-    make_view = getattr(given, "compact", given)
-    if isinstance(given, type) or not callable(make_view):
+    make_view = getattr(part, "compact", part)
+    if isinstance(part, type) or not callable(make_view):
         raise ConfigError(
             name,
-            given,
+            part,
             "a list of objects with compact(messages), or of callables",
-            "make an instance of it, and put it into a list",
+            "create an instance and put it in a list",
         )
     if inspect.iscoroutinefunction(_unwrapped(make_view)):
         raise ConfigError(
             name,
-            given,
+            part,
             "a list of objects whose compact(messages) is not a coroutine",
             "pass the strategy itself, or await its compact before the run",
         )
 
 
-def must_count(name: str, given: object) -> None:
+def must_count(name: str, part: object) -> None:
     """Raise for an object that cannot count tokens. A str has a `count`, but is not a counter.
 
     >>> class Letters:
@@ -207,13 +235,16 @@ def must_count(name: str, given: object) -> None:
     Raises:
         ConfigError: a text, a list and the like, a callable, a class, or an async `count`.
     """
-    count = getattr(given, "count", None)
+    count = getattr(part, "count", None)
     # A model's name was taken for a counter: it counted nothing, so nothing was ever compacted.
-    counts = callable(count) and not isinstance(given, type | Sequence)
+    counts = callable(count) and not isinstance(part, type | Sequence)
     if not counts or inspect.iscoroutinefunction(_unwrapped(count)):
-        model = given if isinstance(given, str) and given.isprintable() else "gpt-4o"
+        model = part if isinstance(part, str) and part.isprintable() else "gpt-4o"
         remedy = f'pass tokens.for_model("{model[:_LONGEST_NAME]}")'
-        raise ConfigError(name, given, "an object with count(text) -> int", remedy)
+        # The name of a tokenizer is no model's: there is a counter of that name.
+        if model in _COUNTERS:
+            remedy = f"pass {_COUNTERS[model]}"
+        raise ConfigError(name, part, "an object with count(text) -> int", remedy)
 
 
 def all_are(kind: type[_T], given: object, name: str, remedy: str = "") -> tuple[_T, ...]:
@@ -248,10 +279,10 @@ def _is_sync(function: Any) -> bool:
     # A lambda cannot be annotated, and may well return what an async function returns.
     if old_style or function.__name__ == "<lambda>":
         return False
-    returned = function.__annotations__.get("return", inspect.Signature.empty)
-    if isinstance(returned, type) and returned not in (Any, object):
-        return not hasattr(returned, "__await__")
-    return not any(word in str(returned) for word in _MAY_AWAIT)
+    result = function.__annotations__.get("return", inspect.Signature.empty)
+    if isinstance(result, type) and result not in (Any, object):
+        return not hasattr(result, "__await__")
+    return not any(word in str(result) for word in _MAY_AWAIT)
 
 
 def _unwrapped(function: Any) -> Any:

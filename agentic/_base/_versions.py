@@ -1,28 +1,29 @@
-"""Which version of its framework a bridge finds, read without importing the framework."""
+"""Which version of its framework a room finds, read without importing the framework."""
 
 import re
 from importlib import metadata
 
+from agentic._base._imports import pip_install
 
-def require(bridge: str, package: str, extra: str, oldest: str) -> None:
+
+def require(room: str, package: str, extra: str, oldest: str) -> None:
     """Raise unless a package is installed in this version or a newer one.
 
-    >>> require("example", "attrs", "testing", "20.1")
+    >>> require("bridges.example", "attrs", "testing", "20.1")
 
     Raises:
         ImportError: it is missing, or too old.
     """
     # The metadata, because some frameworks have no `__version__`, and take seconds to import.
     try:
-        found = metadata.version(package)
+        version = metadata.version(package)
     except metadata.PackageNotFoundError as missing:
         raise ImportError(
-            f"bridges.{bridge} needs {package}: pip install 'agentic-weave[{extra}]'"
+            f"{room} needs {package}: {pip_install(f'agentic-weave[{extra}]')}"
         ) from missing
-    if _numbers(found) < _numbers(oldest):
+    if _numbers(version) < _numbers(oldest):
         raise ImportError(
-            f"bridges.{bridge} needs {package} {oldest} or newer, found {found}: "
-            f"pip install -U {package}"
+            f"{room} needs {package} {oldest} or newer, found {version}: pip install -U {package}"
         )
 
 
@@ -34,5 +35,5 @@ def _numbers(version: str) -> tuple[int, ...]:
     """
     # Not `packaging`, which would be a dependency for a comparison of two numbers. A release
     # candidate counts as its release.
-    found = re.match(r"\d+(?:\.\d+)*", version)
-    return tuple(map(int, found[0].split("."))) if found else ()
+    match = re.match(r"\d+(?:\.\d+)*", version)
+    return tuple(map(int, match[0].split("."))) if match else ()

@@ -2,12 +2,14 @@
 
 import functools
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import attrs
 
-from agentic._lazy import asyncio, futures
+from agentic._base._lazy import asyncio, futures
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Lock
@@ -22,6 +24,9 @@ request; to go to a thread and back takes 0.1 ms."""
 LONG = 4_096
 """From this number of messages on, a history is looked at in a thread even if all of it is known:
 to compare it, or to begin a new epoch with it, takes up to 10 us for each."""
+
+
+_COMPUTES_HERE: ContextVar[bool] = ContextVar("agentic_computes_here", default=False)
 
 
 @attrs.define(eq=False)
@@ -103,15 +108,33 @@ def is_loop_running() -> bool:
     return True
 
 
+@contextmanager
+def computing_here() -> Iterator[None]:
+    """Run all steps that compute in the event loop: its owner has nothing else to do.
+
+    A replay makes thousands of requests in a row, and would wait for a thread at each of them.
+    """
+    token = _COMPUTES_HERE.set(True)
+    try:
+        yield
+    finally:
+        _COMPUTES_HERE.reset(token)
+
+
+def goes_off_loop(size: int) -> bool:
+    """Return whether a step that computes for so many messages runs in a thread."""
+    return size > MOST_IN_LOOP and not _COMPUTES_HERE.get() and is_loop_running()
+
+
 async def off_loop(size: int, step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a step that computes: for a few messages here, for more in a thread.
 
     Everybody else in the event loop would wait for it. Without a loop, as where a coroutine is
     driven by hand, it runs here.
     """
-    if size <= MOST_IN_LOOP or not is_loop_running():
-        return step(*args, **kwargs)
-    return await in_thread(step, *args, **kwargs)
+    if goes_off_loop(size):
+        return await in_thread(step, *args, **kwargs)
+    return step(*args, **kwargs)
 
 
 def threaded(step: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
@@ -129,20 +152,20 @@ async def finish(work: "asyncio.Future[T]", *, grace_seconds: float | None = Non
 
     With a limit, the work may go on for that long after the cancellation, and is then cancelled.
     """
-    cancelled: asyncio.CancelledError | None = None
+    cancellation: asyncio.CancelledError | None = None
     while not work.done():
         try:
             # Unlike `await work`, wait() leaves the work alone when the waiting task is cancelled.
-            await asyncio.wait([work], timeout=grace_seconds if cancelled else None)
+            await asyncio.wait([work], timeout=grace_seconds if cancellation else None)
         except asyncio.CancelledError as error:
-            cancelled = error
+            cancellation = error
         else:
             if not work.done():
                 work.cancel()
                 # The loop goes on: a cancelled task still has its `finally` blocks to run.
                 grace_seconds = None
-    if cancelled is None:
+    if cancellation is None:
         return work.result()
     if not work.cancelled():
         work.exception()  # otherwise asyncio would log that it was never retrieved
-    raise cancelled
+    raise cancellation
