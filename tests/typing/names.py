@@ -1,11 +1,10 @@
 """The names that the design and the rows of the source systems promise, where they promise them.
 
 mypy proves that a strict user may write them; `tests/test_names.py` proves that they are there. A
-name may be missing from the `__all__` of its room (design/0034), but not from here.
+name may be missing from the `__all__` of its room (design/layout.md), but not from here.
 """
 
 from agentic import (
-    config,
     context,
     errors,
     events,
@@ -14,7 +13,6 @@ from agentic import (
     loop,
     messages,
     providers,
-    replay,
     session,
     testing,
     tokens,
@@ -22,10 +20,10 @@ from agentic import (
     truncate,
     usage,
 )
+from agentic.app import config, replay
 from agentic.bridges import dicts
 from agentic.compat import agentix, open_agent_sdk, supyagent
 from agentic.context import budget, compactors, strategies, view
-from agentic.context import config as context_config
 from agentic.history import postgres, sqlite
 from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses, overflow
 
@@ -123,30 +121,26 @@ PROMISED: tuple[object, ...] = (
     budget.Manager,
     budget.Policy,
     strategies.Chain,
+    strategies.ClearSuperseded,
     strategies.ClearToolOutputs,
     strategies.ContextStrategy,
     strategies.Fit,
     strategies.FitContextWindow,
+    strategies.FitRequest,
     strategies.Importance,
     strategies.KeepLast,
     strategies.TrimRounds,
     strategies.TruncateToolOutputs,
     strategies.truncate_messages,
+    compactors.Continuation,
     compactors.Digest,
     compactors.Model,
+    compactors.ProviderCompactor,
     compactors.ToolTable,
     compactors.first_of,
     compactors.with_digest,
     view.Prepared,
     view.View,
-    context_config.CompactContext,
-    context_config.CompactDecision,
-    context_config.ContextConfig,
-    context_config.ContextManager,
-    context_config.ImportanceStrategy,
-    context_config.PreCompactHook,
-    context_config.SummarizationStrategy,
-    context_config.TruncationStrategy,
     history.Archive,
     history.JsonlSessions,
     history.JsonlStore,
@@ -273,12 +267,12 @@ PROMISED: tuple[object, ...] = (
     supyagent.count_tokens,
     supyagent.get_context_limit,
     supyagent.get_encoding,
-    testing.Adapter,
     testing.AgentScript,
     testing.EventRecorder,
     testing.ModelServer,
     testing.ScriptedDecider,
     testing.ScriptedExecutor,
+    testing.Wire,
     testing.check_adapter,
     testing.check_compactor,
     testing.check_counter,
