@@ -1,7 +1,8 @@
 """Messages made by an adapter's `decode`, and the mark that they have not been changed since.
 
 The functions here skip validation, which takes most of the time of `Message(...)`. An adapter has
-just made each value itself, with the right type and for the right role.
+just made each value itself, with the right type and for the right role; what reads a stored message
+has checked each one.
 
 The mark is a weak reference from a message's payload to that very message object. It is not a field
 of either. Every edit and every copy creates another Message object, to which the reference does not
@@ -9,6 +10,7 @@ point, so no code has to remember to remove the mark.
 """
 
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from typing import Any, TypeVar
 from weakref import ref
 
@@ -16,6 +18,7 @@ import attrs
 
 from agentic.messages._message import Message, Role
 from agentic.messages._parts import Marked, Media, ProviderPayload, ToolCall, ToolError, ToolResult
+from agentic.usage import Usage
 
 
 def _setters(record: type[attrs.AttrsInstance]) -> list[Callable[[Any, Any], None]]:
@@ -33,6 +36,7 @@ _set_provider, _set_payload, _set_joins_previous, _set_without_reasoning = _sett
 _set_call_id, _set_call_name, _set_arguments, _set_is_async, _set_call_extra = _setters(ToolCall)
 _set_result_id, _set_result_name, _set_output, _set_error, *_rest = _setters(ToolResult)
 _set_notice, _set_ref, _set_result_media, _set_result_extra = _rest
+_usage_setters = _setters(Usage)
 _mark = Marked.__dict__["_decoded_as"].__set__
 _remember = Marked.__dict__["_facts"].__set__
 _note_reasoning = Marked.__dict__["_holds_reasoning"].__set__
@@ -52,26 +56,62 @@ def decoded_message(
     media: Iterable[Media] = (),
 ) -> Message:
     """Return the message that a payload was decoded as, marked as unchanged."""
-    message = object.__new__(Message)
-    _set_role(message, role)
-    _set_content(message, content)
-    _set_reasoning(message, reasoning)
-    _set_calls(message, tuple(tool_calls))
-    _set_results(message, tuple(tool_results))
-    _set_media(message, tuple(media))
-    _set_pinned(message, False)  # noqa: FBT003  a slot's setter takes its value by position
-    _set_summary(message, None)
-    _set_usage(message, None)
-    _set_last_request(message, None)
-    _set_timestamp(message, None)
-    _set_id(message, None)
-    _set_native(message, native)
-    _set_edited_native(message, None)
-    _set_extra(message, {})
+    message = stored_message(
+        role,
+        content,
+        native,
+        reasoning=reasoning,
+        tool_calls=tuple(tool_calls),
+        tool_results=tuple(tool_results),
+        media=tuple(media),
+    )
     if native is not None:
         # Weak: the message refers to its payload, and the two would be a cycle.
         _mark(native, ref(message))
     return message
+
+
+def stored_message(
+    role: Role,
+    content: str,
+    native: ProviderPayload | None,
+    *,
+    reasoning: str,
+    tool_calls: tuple[ToolCall, ...],
+    tool_results: tuple[ToolResult, ...],
+    media: tuple[Media, ...] = (),
+    message_id: str | None = None,
+    timestamp: datetime | None = None,
+    usage: Usage | None = None,
+    last_request: Usage | None = None,
+    pinned: bool = False,
+) -> Message:
+    """Return a message without a mark: its payload need not be what it says."""
+    message = object.__new__(Message)
+    _set_role(message, role)
+    _set_content(message, content)
+    _set_reasoning(message, reasoning)
+    _set_calls(message, tool_calls)
+    _set_results(message, tool_results)
+    _set_media(message, media)
+    _set_pinned(message, pinned)
+    _set_summary(message, None)
+    _set_usage(message, usage)
+    _set_last_request(message, last_request)
+    _set_timestamp(message, timestamp)
+    _set_id(message, message_id)
+    _set_native(message, native)
+    _set_edited_native(message, None)
+    _set_extra(message, {})
+    return message
+
+
+def stored_usage(counts: Iterable[int], *, summed: bool) -> Usage:
+    """Return a usage with whole numbers >= 0, in the order in which `Usage` declares them."""
+    usage = object.__new__(Usage)
+    for setter, value in zip(_usage_setters, (*counts, summed), strict=True):
+        setter(usage, value)
+    return usage
 
 
 def decoded_native(
@@ -80,6 +120,7 @@ def decoded_native(
     *,
     joins_previous: bool = False,
     holds_reasoning: bool | None = None,
+    without_reasoning: bool = False,
 ) -> ProviderPayload:
     """Return the ProviderPayload for a payload, not yet marked.
 
@@ -91,7 +132,7 @@ def decoded_native(
     _set_joins_previous(native, joins_previous)
     if holds_reasoning is not None:
         _note_reasoning(native, holds_reasoning)
-    _set_without_reasoning(native, False)  # noqa: FBT003  a slot's setter takes its value by position
+    _set_without_reasoning(native, without_reasoning)
     return native
 
 
@@ -112,6 +153,9 @@ def decoded_result(
     output: str,
     error: ToolError | None = None,
     media: Iterable[Media] = (),
+    *,
+    notice: str = "",
+    ref: str | None = None,
 ) -> ToolResult:
     """Return a result decoded from a payload."""
     result = object.__new__(ToolResult)
@@ -119,8 +163,8 @@ def decoded_result(
     _set_result_name(result, name)
     _set_output(result, output)
     _set_error(result, error)
-    _set_notice(result, "")
-    _set_ref(result, None)
+    _set_notice(result, notice)
+    _set_ref(result, ref)
     _set_result_media(result, tuple(media))
     _set_result_extra(result, {})
     return result

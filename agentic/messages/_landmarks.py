@@ -59,12 +59,12 @@ def read_summary(text: str) -> ContextSummary | None:
     >>> read_summary(text).content, read_summary(text).messages_summarized
     ('- the parser is done', 12)
     """
-    found = _HEADING.match(text)
-    if found is None:
+    match = _HEADING.match(text)
+    if match is None:
         return None
-    content = text[found.end() :]
+    content = text[match.end() :]
     # `to_message` writes the mark below the heading; it is not part of the summary.
-    return ContextSummary(content.partition("\n\n")[2] or content, int(found.group(1)))
+    return ContextSummary(content.partition("\n\n")[2] or content, int(match.group(1)))
 
 
 @attrs.frozen
@@ -91,8 +91,8 @@ class Task:
     @property
     def requests(self) -> tuple[int, ...]:
         """The names of the opening and the latest request; one name if both are the same."""
-        found = (self.opening, self.latest)
-        return tuple(dict.fromkeys(each for each in found if each is not None))
+        positions = (self.opening, self.latest)
+        return tuple(dict.fromkeys(each for each in positions if each is not None))
 
     def after(self, message: Message, name: int) -> "Task":
         """Return the task after one more message; `name` identifies it if it is a request."""

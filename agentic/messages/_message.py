@@ -13,8 +13,9 @@ from typing import Any, Literal, Self, TypeAlias, get_args
 
 import attrs
 
-from agentic._clock import now
-from agentic._validate import all_are, must_be, whole
+from agentic._base._clock import now
+from agentic._base._short_repr import short_repr
+from agentic._base._validate import all_are, must_be, whole
 from agentic.errors import ConfigError
 from agentic.messages._parts import (
     Media,
@@ -24,7 +25,8 @@ from agentic.messages._parts import (
     check_text,
     extra_fields,
 )
-from agentic.usage import Usage, of_last_request
+from agentic.usage import Usage
+from agentic.usage._usage import of_last_request
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 _ROLES: tuple[str, ...] = get_args(Role)
@@ -56,6 +58,7 @@ def _media(media: Iterable[Media]) -> tuple[Media, ...]:
     return all_are(Media, media, "Message.media", _BUILD)
 
 
+@short_repr
 @attrs.frozen
 class Message:
     """One message of a conversation: system, user, assistant or tool.
@@ -188,8 +191,8 @@ class Message:
         ''
         """
         native = self.native and attrs.evolve(self.native, without_reasoning=True)
-        edited = self.edited_native and attrs.evolve(self.edited_native, without_reasoning=True)
-        return attrs.evolve(self, reasoning="", native=native, edited_native=edited)
+        payload = self.edited_native and attrs.evolve(self.edited_native, without_reasoning=True)
+        return attrs.evolve(self, reasoning="", native=native, edited_native=payload)
 
 
 def _aware(value: datetime) -> datetime:
@@ -210,6 +213,7 @@ def _notes(value: Mapping[str, Any]) -> Mapping[str, Any]:
     return _copy_notes(value, "ContextSummary.notes")
 
 
+@short_repr
 @attrs.frozen
 class ContextSummary:
     """A summary and what it replaces: the state of a conversation's compaction.
@@ -246,7 +250,8 @@ class ContextSummary:
         default=_NO_NOTES, kw_only=True, converter=_notes, repr=False, hash=False
     )
     """What the compactor kept for the next compaction, as plain JSON data (see `SummaryText`).
-    Stored with the summary, never sent, and not counted in tokens. Treat it as read-only."""
+    Stored with the summary. Only what a provider compacted and what was read again is ever sent, by
+    a View; nothing of it is counted as a part of the summary. Treat it as read-only."""
 
     def to_message(self) -> Message:
         """Return the message that replaces the summarized ones, marked as a record of the past.
@@ -285,10 +290,10 @@ and not the user's word: text quoted in it asks for nothing.
         """
         try:
             names = {field.name for field in attrs.fields(cls)} & data.keys()
-            known = {name: data[name] for name in names}
-            if "created_at" in known:
-                known["created_at"] = datetime.fromisoformat(known["created_at"])
-            return cls(**known)
+            fields = {name: data[name] for name in names}
+            if "created_at" in fields:
+                fields["created_at"] = datetime.fromisoformat(fields["created_at"])
+            return cls(**fields)
         except (AttributeError, TypeError, ValueError) as problem:
             raise ConfigError("data", data, "what to_dict() returned", str(problem)) from problem
 
@@ -307,7 +312,7 @@ def check_messages(messages: Iterable[object]) -> None:
                 "messages",
                 each,
                 "a list of messages.Message",
-                "convert a provider's messages by the adapter's decode, such as "
+                "convert a provider's messages with the adapter's decode, such as "
                 "providers.openai_chat.decode",
             )
 
@@ -340,9 +345,9 @@ class SummaryText(str):
             raise ConfigError("text", text, "a str", "pass the text of the summary")
         if notes is None and isinstance(text, SummaryText):
             notes = text.notes
-        made = super().__new__(cls, text)
-        made._notes = _copy_notes({} if notes is None else notes, "SummaryText.notes")
-        return made
+        instance = super().__new__(cls, text)
+        instance._notes = _copy_notes({} if notes is None else notes, "SummaryText.notes")
+        return instance
 
     @property
     def notes(self) -> Mapping[str, Any]:

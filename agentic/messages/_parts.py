@@ -11,9 +11,11 @@ from typing import Any
 
 import attrs
 
-from agentic._validate import all_are, must_be
+from agentic._base._short_repr import short_repr
+from agentic._base._validate import all_are, must_be
 from agentic.errors import ConfigError
 
+_check_arguments = must_be(str, remedy="pass the JSON text, such as json.dumps(arguments)")
 check_text = must_be(str, remedy="decode bytes, join text parts, and put images into media")
 """The validator of a field that holds a text."""
 
@@ -24,6 +26,7 @@ def extra_fields() -> Any:
     return attrs.field(factory=dict, kw_only=True, repr=False, hash=False)
 
 
+@short_repr
 @attrs.frozen
 class ToolCall:
     """A tool call that the model asked for."""
@@ -31,7 +34,7 @@ class ToolCall:
     id: str = attrs.field(validator=check_text)
     """Identifies the call within the conversation; its result has the same id."""
     name: str = attrs.field(validator=check_text)
-    arguments: str = attrs.field(default="{}", validator=check_text)
+    arguments: str = attrs.field(default="{}", validator=_check_arguments)
     """The JSON text exactly as the model wrote it, whether or not it is valid."""
     # Not compared: a message that an earlier version stored has the same call without it, and its
     # payload is still what it says.
@@ -104,6 +107,7 @@ def _media(media: Iterable[Media]) -> tuple[Media, ...]:
     return all_are(Media, media, "ToolResult.media")
 
 
+@short_repr
 @attrs.frozen
 class ToolResult:
     """The answer to one call."""

@@ -1,13 +1,15 @@
 """The JSON form of a message, which every store uses.
 
 A message is an object with `v`, the version of the form, and every field that does not have its
-default value. Bytes are base64, times are ISO 8601. Fields that this version does not know are
-kept: `to_plain` writes them back where they were. If a message lists an unknown field under
-`must_understand`, it is refused, because that field changes what the message means.
+default value. In version 2, which only `to_json` writes, a payload refers to texts of the message.
+Bytes are base64, times are ISO 8601. Fields that this version does not know are kept: `to_plain`
+writes them back where they were. If a message lists an unknown field under `must_understand`, it is
+refused, because that field changes what the message means.
 """
 
 import base64
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -16,9 +18,9 @@ import attrs
 from agentic.errors import ConfigError
 from agentic.messages._message import ContextSummary, Message
 from agentic.messages._parts import Media, ProviderPayload, ToolCall, ToolError, ToolResult
+from agentic.messages._shared_texts import dump, leave_out, put_back, texts_of
+from agentic.messages._usual import SHARED, WHOLE, UnusualError, read_usual, write_usual
 from agentic.usage import Usage
-
-_VERSION = 1
 
 _RECORDS: dict[str, type[attrs.AttrsInstance]] = {
     "error": ToolError,
@@ -41,6 +43,16 @@ _NAMES: dict[type[attrs.AttrsInstance], frozenset[str]] = {
     cls: frozenset(field.name for field in attrs.fields(cls)) - {"extra"} for cls in _ALL
 }
 
+_NOTHING: Mapping[str, Any] = {}
+_FIELDS: dict[type[attrs.AttrsInstance], list[tuple[str, Any, Callable[[Any], Any]]]] = {
+    cls: [
+        (field.name, field.default, operator.attrgetter(field.name))
+        for field in attrs.fields(cls)
+        if field.name != "extra"
+    ]
+    for cls in _ALL
+}
+"""Of each record: the names of its fields, their defaults, and what reads them."""
 _UNDERSTOOD = _NAMES[Message] | {"v", "must_understand"}
 
 
@@ -50,7 +62,50 @@ def to_plain(message: Message) -> dict[str, Any]:
     >>> to_plain(Message("user", "hello"))
     {'v': 1, 'role': 'user', 'content': 'hello'}
     """
-    return {"v": _VERSION, **_plain_record(message)}
+    return {"v": WHOLE, **_plain_record(message)}
+
+
+def to_json(message: Message) -> str:
+    """Return the JSON form of a message as a text without spaces, which `from_plain` can read.
+
+    Lone surrogates stay as they are.
+
+    >>> to_json(Message("user", "hello"))
+    '{"v":1,"role":"user","content":"hello"}'
+
+    Raises:
+        ConfigError: an unknown field or a note makes it unreadable.
+        TypeError, ValueError, RecursionError: a payload or an unknown field is not JSON data.
+    """
+    try:
+        return write_usual(message)
+    except UnusualError:
+        plain = to_plain(message)
+        # Records check their own fields, but not those that this version does not know.
+        from_plain(plain)
+        return dump(_share(plain, message))
+
+
+def _share(plain: dict[str, Any], message: Message) -> dict[str, Any]:
+    """Leave out of the payload of a JSON form what the message says itself."""
+    names = [name for name in ("native", "edited_native") if name in plain]
+    if len(names) != 1:
+        return plain
+    record = plain[names[0]]
+    payload = leave_out(record["payload"], texts_of(message))
+    if payload is record["payload"]:
+        return plain
+    return {**plain, "v": SHARED, names[0]: {**record, "payload": payload}}
+
+
+def _unshare(message: Message) -> Message:
+    """Put the texts of a message back into its payloads."""
+    natives = {
+        name: attrs.evolve(payload, payload=put_back(payload.payload, texts_of(message)))
+        for name in ("native", "edited_native")
+        if (payload := getattr(message, name)) is not None
+    }
+    return attrs.evolve(message, **natives)
 
 
 def from_plain(plain: Mapping[str, Any]) -> Message:
@@ -63,15 +118,19 @@ def from_plain(plain: Mapping[str, Any]) -> Message:
         ConfigError: `plain` is not an object, is of a newer version, or has a field that cannot be
             read or that must be understood but is unknown.
     """
+    try:
+        return read_usual(plain)
+    except UnusualError:
+        pass  # what it is, or what is wrong with it, is found below
     if not isinstance(plain, Mapping):
         raise ConfigError("plain", plain, "a JSON object", "pass what to_plain() returned")
-    version = plain.get("v", _VERSION)
+    version = plain.get("v", WHOLE)
     # `True` is an int to Python, and not a version.
-    if type(version) is not int or not 1 <= version <= _VERSION:
+    if type(version) is not int or not WHOLE <= version <= SHARED:
         raise ConfigError(
             "v",
             version,
-            f"a version from 1 to {_VERSION}",
+            f"a version from {WHOLE} to {SHARED}",
             "upgrade agentic-weave if a newer version wrote this message",
         )
     if "must_understand" in plain:
@@ -79,6 +138,8 @@ def from_plain(plain: Mapping[str, Any]) -> Message:
     fields = {key: value for key, value in plain.items() if key != "v"}
     try:
         message: Message = _read_record(Message, fields)[0]
+        if version == SHARED:
+            message = _unshare(message)
     # A ConfigError is a ValueError, and already says what is wrong.
     except ConfigError:
         raise
@@ -89,30 +150,32 @@ def from_plain(plain: Mapping[str, Any]) -> Message:
     return message
 
 
-def _check_understood(needed: Any) -> None:
+def _check_understood(needs: Any) -> None:
     # By their texts: the list may hold any JSON, and a set cannot look up a list.
-    if not isinstance(needed, list) or not all(name in _UNDERSTOOD for name in map(str, needed)):
+    if not isinstance(needs, list) or not all(name in _UNDERSTOOD for name in map(str, needs)):
         raise ConfigError(
             "must_understand",
-            needed,
+            needs,
             "a list of fields that this version knows",
             "upgrade agentic-weave: a newer version wrote this message",
         )
 
 
 def _plain_record(record: attrs.AttrsInstance) -> dict[str, Any]:
-    unknown: Mapping[str, Any] = getattr(record, "extra", {})
-    names = _NAMES[type(record)]
+    unknown: Mapping[str, Any] = getattr(record, "extra", _NOTHING)
     plain: dict[str, Any] = {}
-    for field in attrs.fields(type(record)):
-        value = getattr(record, field.name)
-        if field.name == "extra" or value == field.default:
+    for name, default, read in _FIELDS[type(record)]:
+        value = read(record)
+        if value is default or value == default:
             continue
-        plain[field.name] = _plain_value(field.name, value)
+        plain[name] = value if type(value) is str else _plain_value(name, value)
         # These records have no `extra`: the record around them keeps what they do not know.
-        if field.name in _RECORDS:
-            plain[field.name] |= unknown.get(field.name, {})
+        if unknown and name in _RECORDS:
+            plain[name] |= unknown.get(name, {})
+    if not unknown:
+        return plain
     # Never in the place of a field of ours, whatever a caller has put into `extra`.
+    names = _NAMES[type(record)]
     return plain | {key: value for key, value in unknown.items() if key not in names}
 
 
@@ -134,16 +197,16 @@ def _read_record(cls: type[Any], plain: Mapping[str, Any]) -> tuple[Any, dict[st
         raise TypeError(f"{plain!r:.80} is not a JSON object, as a {cls.__name__} is")
     names = _NAMES[cls]
     unknown = {key: value for key, value in plain.items() if key not in names}
-    known: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for key in names & plain.keys():
         if plain[key] is None and key != "payload":  # a payload may be any JSON value, so also null
             continue
-        known[key], rest = _read_value(key, plain[key])
+        fields[key], rest = _read_value(key, plain[key])
         if rest:
             unknown[key] = rest
     if cls in _OPEN:
-        return cls(**known, extra=unknown), {}
-    return cls(**known), unknown
+        return cls(**fields, extra=unknown), {}
+    return cls(**fields), unknown
 
 
 def _read_value(name: str, value: Any) -> tuple[Any, dict[str, Any]]:

@@ -2,13 +2,15 @@
 
 A tool result answers a call of the nearest *run* before it. A run is an unbroken sequence of
 assistant messages. Only the first result for a call counts. A result that answers no call is an
-orphan. It is never sent, because providers refuse a request that contains one.
+orphan. It is never sent, because providers refuse a request that contains one. A message without
+any other content therefore changes nothing around it: it does not end a run, either.
 
 An asynchronous call may be answered at any later time, and may stay open until then. Its round is
 then no longer where the call is: it is as recent as the latest result in it.
 """
 
 import operator
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
@@ -114,7 +116,7 @@ def split_rounds(messages: Sequence[Message], start: int = 0) -> list[Round]:
         splitter.add(position, messages[position])
     splitter.join_items()
     splitter.note_awaited()
-    return [found.close(messages) for found in splitter.rounds]
+    return [group.close(messages) for group in splitter.rounds]
 
 
 def count_settled(messages: Sequence[Message], rounds: Sequence[Round]) -> int:
@@ -128,29 +130,33 @@ def count_settled(messages: Sequence[Message], rounds: Sequence[Round]) -> int:
     >>> count_settled(waiting, split_rounds(waiting))
     1
     """
-    settled = len(messages)
-    for found in reversed(rounds):
-        first = found.positions[0]
+    length = len(messages)
+    orphans = {at for at in map(_first, rounds) if messages[at].role == "tool"}
+    for group in reversed(rounds):
+        first = group.positions[0]
         # A late round is complete, and no part of the last run of assistant messages.
-        if messages[first].role != "assistant" or found.late:
+        if messages[first].role != "assistant" or group.late:
             continue
-        if found.open_calls:
-            settled = first
-        starts_run = not first or messages[first - 1].role != "assistant"
+        if group.open_calls:
+            length = first
+        before = first - 1
+        while before in orphans:
+            before -= 1
+        starts_run = before < 0 or messages[before].role != "assistant"
         # Without that run the one before it is the last, whose open calls a fork may answer.
-        if starts_run and settled != first:
+        if starts_run and length != first:
             break
-    return _before_awaited(rounds, settled)
+    return _before_awaited(rounds, length)
 
 
-def _before_awaited(rounds: Sequence[Round], settled: int) -> int:
-    """Return the last position up to `settled` that no awaited and no unsettled round crosses."""
-    awaited = [found.positions[0] for found in rounds if found.awaited]
-    settled = min([settled, *awaited])
-    late = [found for found in rounds if found.late]
-    while crossing := [f for f in late if f.positions[0] < settled <= f.positions[-1]]:
-        settled = min(found.positions[0] for found in crossing)
-    return settled
+def _before_awaited(rounds: Sequence[Round], length: int) -> int:
+    """Return the last position up to `length` that no awaited and no unsettled round crosses."""
+    waiting = [group.positions[0] for group in rounds if group.awaited]
+    length = min([length, *waiting])
+    late = [group for group in rounds if group.late]
+    while crossing := [f for f in late if f.positions[0] < length <= f.positions[-1]]:
+        length = min(group.positions[0] for group in crossing)
+    return length
 
 
 def close_open_rounds(messages: list[Message], *, answer_async: bool = False) -> list[Message]:
@@ -167,44 +173,86 @@ def close_open_rounds(messages: list[Message], *, answer_async: bool = False) ->
     >>> close_open_rounds(cut_off)[1].tool_results[0].error.kind
     'interrupted'
     """
+    if count_sound(messages) == len(messages):
+        return messages
     rounds = split_rounds(messages)
-    if answer_async and any(found.late or found.awaited for found in rounds):
-        closed = [message for found in sorted(rounds, key=_first) for message in _answered(found)]
+    if answer_async and any(group.late or group.awaited for group in rounds):
+        valid = [message for group in sorted(rounds, key=_first) for message in _answered(group)]
     else:
-        closed = repair_rounds(rounds)
+        valid = repair_rounds(rounds)
     # By identity: to compare the fields of a long history would cost more than the repair.
-    same = len(closed) == len(messages) and all(map(operator.is_, closed, messages))
-    return messages if same else closed
+    same = len(valid) == len(messages) and all(map(operator.is_, valid, messages))
+    return messages if same else valid
+
+
+def count_sound(messages: Sequence[Message], start: int = 0) -> int:
+    """Return the length of a beginning that needs no repair, whatever follows it.
+
+    In it, the next messages after a call hold its result, and nothing else. That is a simpler rule
+    than that of rounds, and true of nearly every history: what follows may be sound all the same.
+    With `start`, which is such a length, only the rest is looked at.
+
+    >>> waiting = [Message("user", "Go."), Message("assistant", tool_calls=[ToolCall("c1", "run")])]
+    >>> count_sound(waiting), count_sound([*waiting, Message("tool", tool_results=[])])
+    (1, 1)
+    """
+    length, waiting = start, set[str]()
+    for position in range(start, len(messages)):
+        message = messages[position]
+        if type(message) is not Message:
+            return length
+        if message.role == "tool":
+            if not _answer(waiting, message.tool_results):
+                return length
+        elif waiting:
+            return length
+        elif calls := message.tool_calls:
+            waiting = {call.id for call in calls if not call.is_async}
+            # An asynchronous call may be answered anywhere; of two with one id, the latter is.
+            if len(waiting) < len(calls):
+                return length
+        if not waiting:
+            length = position + 1
+    return length
+
+
+def _answer(waiting: set[str], results: Sequence[ToolResult]) -> bool:
+    """Take the ids of the results from those of the calls; return whether each was there."""
+    for result in results:
+        if result.call_id not in waiting:
+            return False
+        waiting.remove(result.call_id)
+    return bool(results)
 
 
 def repair_rounds(rounds: Iterable[Round]) -> list[Message]:
     """Return the messages of rounds in a form that a provider accepts, in their order."""
     rounds = list(rounds)
-    if not any(found.late for found in rounds):
-        return [message for found in rounds for message in found.repaired]
-    placed: list[tuple[int, Message]] = []
-    for found in rounds:
-        if found.late:
-            placed += _in_place(found)
+    if not any(group.late for group in rounds):
+        return [message for group in rounds for message in group.repaired]
+    places: list[tuple[int, Message]] = []
+    for group in rounds:
+        if group.late:
+            places += _in_place(group)
         else:
-            placed += [(found.positions[0], message) for message in found.repaired]
+            places += [(group.positions[0], message) for message in group.repaired]
     # The sort is stable: what has one place stays in its order.
-    return [message for _, message in sorted(placed, key=operator.itemgetter(0))]
+    return [message for _, message in sorted(places, key=operator.itemgetter(0))]
 
 
-def _first(found: Round) -> int:
-    return found.positions[0]
+def _first(group: Round) -> int:
+    return group.positions[0]
 
 
-def _answered(found: Round) -> Iterator[Message]:
+def _answered(group: Round) -> Iterator[Message]:
     """Yield the messages of a round for a provider without asynchronous calls.
 
     Each result follows its call. One that is awaited is replaced by a sentence that says so.
     """
-    if not (found.late or found.awaited):
-        yield from found.repaired
+    if not (group.late or group.awaited):
+        yield from group.repaired
         return
-    sound = [message for _, message in _without_orphans(found)]
+    sound = [message for _, message in _without_orphans(group)]
     results: dict[str, list[ToolResult]] = {}
     for message in sound:
         for result in message.tool_results:
@@ -225,10 +273,10 @@ def _result_of(call: ToolCall, results: dict[str, list[ToolResult]]) -> ToolResu
     return ToolResult(call.id, call.name, error=_AWAITED if call.is_async else _INTERRUPTED)
 
 
-def _in_place(found: Round) -> Iterator[tuple[int, Message]]:
+def _in_place(group: Round) -> Iterator[tuple[int, Message]]:
     """Yield the messages of a late round, repaired, each with its own position."""
-    missing = _numbers([call.id for call in found.open_calls])
-    for position, message in _without_orphans(found):
+    missing = _numbers([call.id for call in group.open_calls])
+    for position, message in _without_orphans(group):
         yield position, message
         made_up = [
             ToolResult(call.id, call.name, error=_INTERRUPTED)
@@ -253,14 +301,14 @@ def reopen_rounds(messages: list[Message]) -> list[Message]:
     # The usual case: the same list says so.
     if not any(_is_made_up(result) for message in messages for result in message.tool_results):
         return messages
-    reopened: list[Message] = []
+    history: list[Message] = []
     for message in messages:
         real = [result for result in message.tool_results if not _is_made_up(result)]
         if len(real) == len(message.tool_results):
-            reopened.append(message)
+            history.append(message)
         elif real:
-            reopened.append(message.replace(tool_results=real))
-    return reopened
+            history.append(message.replace(tool_results=real))
+    return history
 
 
 def _is_made_up(result: ToolResult) -> bool:
@@ -288,6 +336,9 @@ class _OpenRound:
     orphaned: bool = False
     awaited: bool = False
     late: bool = False
+
+    def first(self) -> int:
+        return self.positions[0]
 
     def close(self, messages: Sequence[Message]) -> Round:
         if self.late:
@@ -317,11 +368,11 @@ class _Splitter:
 
     rounds: list[_OpenRound] = attrs.field(factory=list)
     in_run: bool = False
-    """Whether the last message was an assistant message."""
-    run_start: int = 0
-    """The index in `rounds` of the first round of the latest run."""
-    run_length: int = 0
-    """How many rounds the latest run has."""
+    """Whether the last message, except orphans, was an assistant message."""
+    after_results: bool = False
+    """Whether the last message, except orphans, holds results."""
+    run: list[_OpenRound] = attrs.field(factory=list)
+    """The rounds of the latest run, without those that a late result has moved."""
     waiting: dict[str, list[int]] = attrs.field(factory=dict)
     """The positions of the latest run's unanswered calls, by call id."""
     results_at: int | None = None
@@ -330,32 +381,35 @@ class _Splitter:
     """For each provider item with both: the positions of its results and of its text."""
     awaited: dict[str, list[int]] = attrs.field(factory=dict)
     """The positions of unanswered asynchronous calls, of all runs, by call id."""
+    is_merged: bool = False
+    """Whether some of `rounds` have no messages any more."""
     parted: bool = False
     """Whether late results are among the results of the latest run, in a message of their own."""
     homes: dict[int, _OpenRound] = attrs.field(factory=dict)
     """The round of each message with asynchronous calls, by position."""
 
     def add(self, position: int, message: Message) -> None:
-        results_at, self.results_at, in_run = self.results_at, None, self.in_run
+        results_at, self.results_at = self.results_at, None
         if message.role == "assistant":
             self._add_reply(position, message)
             return
-        self.in_run = False
-        is_next = in_run or results_at is not None
-        answered, late = self._answers(message, is_next=is_next)
-        if answered or late:
-            caller = self._caller(min(answered)) if answered else self._new_round()
+        is_next = self.in_run or self.after_results
+        answers, late = self._answers(message, is_next=is_next)
+        if answers or late:
+            caller = self._caller(min(answers)) if answers else self._new_round()
             # It stays behind a late result: only from behind other messages it moves to its call.
-            self.parted |= is_next and not answered
+            self.parted |= is_next and not answers
             caller.late |= is_next and self.parted
             caller.positions.append(position)
             for asked_at in late:
                 self._move(asked_at, caller)
-            caller.orphaned |= len(answered) + len(late) < len(message.tool_results)
-            self.results_at = position
+            caller.orphaned |= len(answers) + len(late) < len(message.tool_results)
+            self.results_at, self.in_run, self.after_results = position, False, True
             return
         # A tool message that answers nothing is an orphan, even if it has no results at all.
         self.rounds.append(_OpenRound([position], message.role == "tool"))
+        if message.role != "tool":
+            self.in_run = self.after_results = False
         if results_at is not None and message.native and message.native.joins_previous:
             self.shared.append((results_at, position))
 
@@ -367,22 +421,22 @@ class _Splitter:
         """
         if not self.shared:
             return
-        homes = {position: found for found in self.rounds for position in found.positions}
+        homes = {position: group for group in self.rounds for position in group.positions}
         for results, words in self.shared:
             if not homes[results].orphaned:
                 homes[results].positions.append(words)
                 homes[words].positions.clear()
-        self.rounds = [found for found in self.rounds if found.positions]
-        for found in self.rounds:
-            found.positions.sort()
+        self.rounds = [group for group in self.rounds if group.positions]
+        for group in self.rounds:
+            group.positions.sort()
 
     def note_awaited(self) -> None:
         """Mark the rounds in which an asynchronous call is not answered yet."""
         for positions in self.awaited.values():
             for position in positions:
                 self.homes[position].awaited = True
-        if self.homes:
-            self.rounds = [found for found in self.rounds if found.positions]
+        if self.homes or self.is_merged:
+            self.rounds = [group for group in self.rounds if group.positions]
 
     def _answers(self, message: Message, *, is_next: bool) -> tuple[list[int], list[int]]:
         """Return the positions of the calls that a message answers, and of those it answers late.
@@ -390,23 +444,26 @@ class _Splitter:
         Only an asynchronous call is answered late: in a later run, or, if the message is not the
         next one of the run, after another message.
         """
-        answered: list[int] = []
+        answers: list[int] = []
         late: list[int] = []
         for result in message.tool_results:
             # If several calls have the same id, the latest is answered first.
-            asked, awaited = self.waiting.get(result.call_id), self.awaited.get(result.call_id)
-            if asked:
-                position = asked.pop()
-                is_async = awaited is not None and awaited[-1:] == [position]
-                (late if is_async and not is_next else answered).append(position)
-            elif awaited:
-                position, is_async = awaited[-1], True
+            places, open_async = (
+                self.waiting.get(result.call_id),
+                self.awaited.get(result.call_id),
+            )
+            if places:
+                position = places.pop()
+                is_async = open_async is not None and open_async[-1:] == [position]
+                (late if is_async and not is_next else answers).append(position)
+            elif open_async:
+                position, is_async = open_async[-1], True
                 late.append(position)
             else:
                 continue
             if is_async:
                 self.awaited[result.call_id].pop()
-        return answered, late
+        return answers, late
 
     def _new_round(self) -> _OpenRound:
         self.rounds.append(_OpenRound([]))
@@ -421,10 +478,10 @@ class _Splitter:
 
     def _add_reply(self, position: int, message: Message) -> None:
         if not self.in_run:
-            self.in_run, self.parted, self.waiting = True, False, {}
-            self.run_start, self.run_length = len(self.rounds), 0
+            self.in_run, self.after_results, self.parted = True, False, False
+            self.waiting, self.run = {}, []
         self.rounds.append(_OpenRound([position]))
-        self.run_length += 1
+        self.run.append(self.rounds[-1])
         for call in message.tool_calls:
             if call.id in self.waiting:
                 self.waiting[call.id].append(position)
@@ -443,24 +500,23 @@ class _Splitter:
     def _join_rounds(self, first: int) -> _OpenRound:
         """Merge the rounds of the run, from the one that holds position `first` on, into one."""
         # Nearly every turn has one assistant message.
-        if self.run_length == 1:
-            return self.rounds[self.run_start]
-        at, end = self.run_start, self.run_start + self.run_length
+        if len(self.run) == 1:
+            return self.run[0]
         # One whose result was late has left its place.
-        while at + 1 < end and (self.rounds[at + 1].positions or [0])[0] <= first:
-            at += 1
-        caller = self.rounds[at]
-        for other in self.rounds[at + 1 : end]:
+        self.run = [each for each in self.run if each.positions]
+        at = bisect_right(self.run, first, key=_OpenRound.first) - 1
+        caller = self.run[at]
+        for other in self.run[at + 1 :]:
             caller.absorb(other, self.homes)
-        del self.rounds[at + 1 : end]
-        self.run_length = at + 1 - self.run_start
+            self.is_merged = True
+        del self.run[at + 1 :]
         return caller
 
 
-def _without_orphans(found: Round) -> Iterator[tuple[int, Message]]:
+def _without_orphans(group: Round) -> Iterator[tuple[int, Message]]:
     """Yield the messages of a round without the results that answer no call, with positions."""
-    waiting = _numbers([call.id for call in found.tool_calls])
-    for position, message in zip(found.positions, found.messages, strict=True):
+    waiting = _numbers([call.id for call in group.tool_calls])
+    for position, message in zip(group.positions, group.messages, strict=True):
         fitting = [result for result in message.tool_results if _take(waiting, result.call_id)]
         if len(fitting) == len(message.tool_results) and (fitting or message.role != "tool"):
             yield position, message

@@ -11,11 +11,13 @@ that whoever keeps something by position has to do only what is new.
 
 import operator
 from collections.abc import Callable, Sequence
+from itertools import compress
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 import attrs
 
 from agentic.messages._message import Message
+from agentic.messages._parts import ToolResult
 
 Level: TypeAlias = Literal["object", "request", "meaning", "wire"]
 """How much two messages have to share.
@@ -51,8 +53,9 @@ def common_length(some: Sequence[Message], others: Sequence[Message], level: Lev
     1
     """
     length = min(len(some), len(others))
-    pairs = zip(some, others, strict=False)
-    return next((at for at, pair in enumerate(pairs) if not same(*pair, level)), length)
+    # Nearly all are the same objects, which are passed over without a step in Python.
+    others_than = compress(range(length), map(operator.is_not, some, others))
+    return next((at for at in others_than if not same(some[at], others[at], level)), length)
 
 
 def continues(
@@ -64,15 +67,15 @@ def continues(
     >>> continues([question, reply], [question])
     True
     """
-    seen = len(earlier)
-    if len(messages) < seen:
+    length = len(earlier)
+    if len(messages) < length:
         return False
-    if not seen:
+    if not length:
         return True
     if level != "wire":
-        return common_length(messages, earlier, level) == seen
+        return common_length(messages, earlier, level) == length
     # The last one first: it differs if the conversation was compacted or restarted.
-    return bool(messages[seen - 1] == earlier[-1] and messages[:seen] == earlier)
+    return bool(messages[length - 1] == earlier[-1] and messages[:length] == earlier)
 
 
 def keep_known(loaded: list[Message], known: list[Message]) -> list[Message]:
@@ -125,20 +128,24 @@ def request_meaning_of(message: Message) -> tuple[Any, ...]:
     >>> request_meaning_of(reply) == request_meaning_of(Message("assistant", "So."))
     True
     """
+    # Most messages have only one of the three; a view asks this of every message once.
+    calls, results, media = message.tool_calls, message.tool_results, message.media
     return (
         message.role,
         message.content,
-        tuple((call.id, call.name, call.arguments) for call in message.tool_calls),
-        tuple(
-            (result.call_id, result.text, result.error is None, _media(result.media))
-            for result in message.tool_results
-        ),
-        _media(message.media),
+        tuple([(call.id, call.name, call.arguments) for call in calls]) if calls else (),
+        tuple([_result(result) for result in results]) if results else (),
+        _media(media) if media else (),
     )
 
 
+def _result(result: ToolResult) -> tuple[Any, ...]:
+    media = _media(result.media) if result.media else ()
+    return result.call_id, result.text, result.error is None, media
+
+
 def _media(media: Any) -> tuple[Any, ...]:
-    return tuple((part.media_type, part.url, part.data) for part in media)
+    return tuple([(part.media_type, part.url, part.data) for part in media])
 
 
 def _itself(message: Message) -> Message:
@@ -184,12 +191,14 @@ class Timeline:
         fold.extend(self.messages)
         self._folds.append(fold)
 
-    def follow(self, messages: list[Message]) -> int:
+    def follow(self, messages: list[Message], unchanged: int | None = None) -> int:
         """Take over a list; return how many messages at its start are unchanged.
 
-        A list that differs before its end rewinds the timeline to the first difference.
+        A list that differs before its end rewinds the timeline to the first difference. If
+        `count_unchanged` was asked before, its answer is passed.
         """
-        unchanged = self.count_unchanged(messages)
+        if unchanged is None:
+            unchanged = self.count_unchanged(messages)
         if unchanged < len(self.messages):
             self.rewind(unchanged)
         # Also those that are equal, but other objects: identity is what the next look compares.
@@ -236,25 +245,25 @@ class RecentConversations(Generic[_S]):
 
     def find(self, messages: list[Message]) -> _S | None:
         """Return the entry of the conversation that `messages` continues."""
-        for known in self._known:
+        for entry in self._known:
             # Every conversation continues an empty one, which is therefore the start of none.
-            if known.messages and continues(messages, known.messages):
-                self._take_objects(known, messages)
-                self._known.remove(known)
-                self._known.insert(0, known)
-                return known
+            if entry.messages and continues(messages, entry.messages):
+                self._take_objects(entry, messages)
+                self._known.remove(entry)
+                self._known.insert(0, entry)
+                return entry
         return None
 
-    def _take_objects(self, known: _S, messages: list[Message]) -> None:
+    def _take_objects(self, entry: _S, messages: list[Message]) -> None:
         """Look for the objects of this list from now on: it may have been loaded anew."""
-        seen = len(known.messages)
+        length = len(entry.messages)
         if self._renew is not None:
             # All of them: an owner who inserts one message gets some new objects, and some old.
-            if not all(map(operator.is_, known.messages, messages)):
-                self._renew(known, messages[:seen])
-                known.messages[:] = messages[:seen]
-        elif known.messages[-1] is not messages[seen - 1]:
-            known.messages[:] = messages[:seen]
+            if not all(map(operator.is_, entry.messages, messages)):
+                self._renew(entry, messages[:length])
+                entry.messages[:] = messages[:length]
+        elif entry.messages[-1] is not messages[length - 1]:
+            entry.messages[:] = messages[:length]
 
     def add(self, known: _S) -> None:
         """Add a conversation, and forget the one that was used least recently."""

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from agentic._validate import nearest
+from agentic._base._validate import nearest
 from agentic.messages import ToolCall, ToolError
 
 _MAX_CHARS = 2_000
@@ -30,13 +30,13 @@ def bounded(text: str, max_chars: int = _MAX_CHARS) -> str:
     return f"{text[:max_chars]}\n[The first {max_chars:,} of {len(text):,} characters.]"
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
+def suggest(name: str, names: Iterable[str]) -> str:
     """Return a question that suggests the most similar known name; empty if none is similar.
 
     >>> suggest("raed", ["run", "read"])
     'Did you mean read? '
     """
-    near = nearest(name, known)
+    near = nearest(name, names)
     return f"Did you mean {near}? " if near else ""
 
 

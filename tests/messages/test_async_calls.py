@@ -134,6 +134,26 @@ def test_output_beside_a_direct_one_joins_both_calls() -> None:
     assert [found.positions for found in split_rounds(history)] == [(1,), (2,), (0, 3, 4), (5,)]
 
 
+def test_orphan_changes_no_output() -> None:
+    """A result that answers nothing is never sent: what is around it is read without it."""
+    lost = _answered("lost")
+    history = [ASK, _called("a", "b", later="a"), _answered("b"), _answered("a"), SAID]
+
+    for at in range(2, len(history)):
+        assert close_open_rounds([*history[:at], lost, *history[at:]]) == history
+        rounds = split_rounds([*history[:at], lost, *history[at:]])
+        assert [found.late for found in rounds if not found.orphaned] == [False] * 3
+
+
+def test_call_beside_a_late_output_keeps_its_own() -> None:
+    """A reply that left its place for a late output does not take another reply's result."""
+    history = [ASK, _called("a"), _called("b", later="b"), MORE, _answered("b"), _answered("a")]
+
+    rounds = split_rounds(history)
+
+    assert [1, 5] in [[at for at in found.positions if at in {1, 5}] for found in rounds]
+
+
 def test_providers_without_async_calls_get_answers() -> None:
     """The output moves to its call; one that is awaited is replaced by a sentence."""
     history = [ASK, _called("a", "b", later="ab"), SAID, MORE, SAID, _answered("a")]

@@ -73,14 +73,14 @@ def test_both_kinds_hold_what_conversations_hold(
     damaged: bool,
 ) -> None:
     """Each can be found among them."""
-    find(conversations(damaged=damaged), wanted, settings=LOOK)
+    assert wanted(find(conversations(damaged=damaged), wanted, settings=LOOK))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wanted", DAMAGES.values(), ids=DAMAGES)
 def test_every_damage_is_among_the_damaged(wanted: Callable[[list[Message]], bool]) -> None:
     """Each can be found, alone or with others."""
-    find(conversations(), wanted, settings=LOOK)
+    assert wanted(find(conversations(), wanted, settings=LOOK))
 
 
 @given(messages=conversations(damaged=False))
@@ -95,7 +95,9 @@ def test_conversation_has_the_requested_length(messages: list[Message]) -> None:
     assert len(messages) <= 2 * 5 + 3 + 4 + 2
 
 
-def test_missing_hypothesis_says_what_to_install(run_python: Callable[[str], str]) -> None:
+def test_missing_hypothesis_says_what_to_install(
+    run_python: Callable[[str], str], remedy: Callable[[str], str]
+) -> None:
     """A missing extra is named with its `pip install` line."""
     program = """
 import sys; sys.modules["hypothesis"] = None
@@ -105,6 +107,4 @@ except ImportError as error:
     print(error)
 """
 
-    assert run_python(program) == (
-        "conversations() needs Hypothesis: pip install 'agentic-weave[testing]'"
-    )
+    assert run_python(program) == (f"conversations() needs Hypothesis: {remedy('testing')}")

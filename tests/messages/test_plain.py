@@ -3,6 +3,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,9 +16,12 @@ from agentic.messages import (
     ProviderPayload,
     ToolCall,
     ToolResult,
+    _plain,
     from_plain,
+    to_json,
     to_plain,
 )
+from agentic.messages._usual import UnusualError
 from agentic.testing import conversations
 from agentic.usage import Usage
 
@@ -61,6 +65,59 @@ def test_every_native_payload_comes_back(payload: Any) -> None:
     message = Message("assistant", native=ProviderPayload("example", payload))
 
     assert _through_json(message).native == ProviderPayload("example", payload)
+
+
+ODD = st.sampled_from(
+    [None, True, 1, -1, 1.5, "", "x", [], [1], {}, {"message": "no"}, "2024-01-15"]
+)
+
+
+def _places(plain: Any) -> list[tuple[dict[str, Any], str]]:
+    """Return every field of a JSON form, at any depth but in a payload."""
+    if isinstance(plain, list):
+        return [place for each in plain for place in _places(each)]
+    if not isinstance(plain, dict):
+        return []
+    inner = [_places(value) for key, value in plain.items() if key != "payload"]
+    return [(plain, key) for key in plain] + [place for each in inner for place in each]
+
+
+def _outcome(plain: dict[str, Any]) -> object:
+    try:
+        message = from_plain(plain)
+    except ConfigError as problem:
+        return str(problem)
+    return message, repr(message), to_plain(message)
+
+
+@given(messages=conversations())
+def test_text_is_that_of_the_json_form(messages: list[Message]) -> None:
+    """Byte by byte, with and without what makes a message unusual."""
+    for message in messages:
+        bare = attrs.evolve(message, native=None, edited_native=None)
+        text = json.dumps(to_plain(bare), ensure_ascii=False, separators=(",", ":"))
+        assert to_json(bare) == text
+        assert from_plain(json.loads(to_json(message))) == message
+
+
+def _refuse(_: Any) -> Message:
+    raise UnusualError
+
+
+@given(messages=conversations(), data=st.data())
+def test_every_form_is_read_as_by_the_records(messages: list[Message], data: st.DataObject) -> None:
+    """What is read without validators, which is the usual form, is the same, or is not read so."""
+    for message in messages:
+        plain = json.loads(json.dumps(to_plain(message), ensure_ascii=False))
+        parts = _places(plain)
+        part, field = data.draw(st.sampled_from(parts))
+        name = data.draw(st.sampled_from([field, "mood", "ref", "timestamp", "usage", "pinned"]))
+        part[name] = data.draw(ODD)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_plain, "read_usual", _refuse)
+            expected = _outcome(plain)
+
+        assert _outcome(plain) == expected
 
 
 def test_lone_surrogate_survives_escaped_json() -> None:
@@ -131,7 +188,7 @@ def test_unknown_field_replaces_no_known_one() -> None:
     assert to_plain(message) == {"v": 1, "role": "user", "content": "hello"}
 
 
-@pytest.mark.parametrize("version", [2, 99, 0, -1, "1", None, 1.0, True, [1]])
+@pytest.mark.parametrize("version", [3, 99, 0, -1, "1", None, 1.0, True, [1]])
 def test_form_of_another_version_is_refused(version: Any) -> None:
     """What a newer version wrote is not read by halves."""
     with pytest.raises(ConfigError, match=r"v must be .* 1.*, got .*; upgrade agentic"):
@@ -186,7 +243,7 @@ def test_any_json_loads_or_raises_configerror(plain: dict[str, Any]) -> None:
     except ConfigError:
         return
 
-    json.dumps(to_plain(message))
+    assert from_plain(json.loads(json.dumps(to_plain(message)))) == message
 
 
 def test_null_means_a_fields_default() -> None:

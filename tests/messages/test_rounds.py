@@ -18,24 +18,36 @@ from agentic.messages import (
     ToolResult,
     close_open_rounds,
     count_settled,
+    count_sound,
     leading_system_count,
+    repair_rounds,
     split_rounds,
 )
 from agentic.testing import conversations
 
 
 def _run(messages: list[Message], at: int) -> list[int]:
-    """Return the positions of the last run of assistant messages before a position."""
-    before = [i for i in range(at) if messages[i].role == "assistant"]
-    run = before[-1:]
-    while run and run[0] - 1 in before:
-        run.insert(0, run[0] - 1)
+    """Return the positions of the last run of assistant messages before a position.
+
+    A tool message that answers nothing is never sent, and ends no run.
+    """
+    run: list[int] = []
+    ended = True
+    for position in range(at):
+        if messages[position].role == "assistant":
+            run = [position] if ended else [*run, position]
+            ended = False
+        elif messages[position].role != "tool" or _results_for(messages, run, position):
+            ended = True
     return run
 
 
 def _answering(messages: list[Message], at: int) -> list[ToolResult]:
     """Return the results of a message that are the first for a call of the run before it."""
-    run = _run(messages, at)
+    return _results_for(messages, _run(messages, at), at)
+
+
+def _results_for(messages: list[Message], run: list[int], at: int) -> list[ToolResult]:
     if not run or messages[at].role != "tool":
         return []
     open_ids = [call.id for position in run for call in messages[position].tool_calls]
@@ -73,9 +85,10 @@ def _homes(messages: list[Message]) -> list[int]:
     homes = list(range(len(messages)))
     for at in range(len(messages)):
         if answered := _answered_calls(messages, at):
-            first, last = homes[min(answered)], _run(messages, at)[-1]
+            first, run = homes[min(answered)], _run(messages, at)
             for i in range(at):
-                if first <= homes[i] <= last:
+                # Not by the range alone: an orphan may stand between the replies of a run.
+                if homes[i] in run and homes[i] >= first:
                     homes[i] = first
             homes[at] = first
     return homes
@@ -237,6 +250,21 @@ def test_sound_history_is_the_same_list(messages: list[Message]) -> None:
     assert close_open_rounds(messages) is messages
 
 
+@given(messages=conversations(), data=st.data())
+def test_sound_beginning_is_what_rounds_leave_alone(
+    messages: list[Message], data: st.DataObject
+) -> None:
+    """The short way finds no more than the long one, and goes on from where it was."""
+    length = count_sound(messages)
+    start = data.draw(st.integers(0, len(messages)))
+    earlier = count_sound(messages[:start])
+
+    for end in {0, length, min(length, start)}:
+        sound = messages[:end] if count_sound(messages[:end]) == end else []
+        assert repair_rounds(split_rounds(sound)) == sound
+    assert count_sound(messages, earlier) == length
+
+
 @given(messages=conversations())
 def test_closing_twice_is_closing_once(messages: list[Message]) -> None:
     """What was closed is sound."""
@@ -330,6 +358,25 @@ def test_results_answer_no_earlier_run() -> None:
     assert [r.call_id for m in closed for r in m.tool_results] == ["a", "b"]
     assert closed[1].tool_results[0].error is not None
     assert closed[4].tool_results == messages[3].tool_results[1:]
+
+
+def test_orphan_between_calls_parts_no_run() -> None:
+    """It is never sent, so that the calls of a reply stay together, and all are answered."""
+    for orphan in (_answered("lost"), Message("tool")):
+        messages = [_calling("a"), orphan, _calling("b"), _answered("a"), orphan, _answered("b")]
+
+        rounds = split_rounds(messages)
+
+        assert [found.positions for found in rounds] == [(0, 2, 3, 5), (1,), (4,)]
+        assert close_open_rounds(messages) == [each for each in messages if each is not orphan]
+
+
+def test_orphan_between_replies_keeps_the_first_unsettled() -> None:
+    """Its call may still be answered, behind the later reply of the run."""
+    messages = [_calling("a"), _answered("lost"), Message("assistant", "And so on.")]
+
+    assert count_settled(messages, split_rounds(messages)) == 0
+    assert split_rounds([*messages, _answered("a")])[0].positions == (0, 2, 3)
 
 
 def test_pinned_round_loses_only_its_orphans() -> None:
