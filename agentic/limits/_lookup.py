@@ -8,24 +8,32 @@ If neither knows a model, the numbers of the newest model of its family are assu
 than that.
 """
 
+import functools
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import attrs
 
-from agentic import _imports
-from agentic._lazy import LazyModule
+from agentic._base import _imports
+from agentic._base._lazy import LazyModule
+from agentic.errors import ConfigError
+from agentic.limits._binding import Binding
+from agentic.limits._cache_terms import CacheTerms
 from agentic.limits._model_limits import ModelLimits
 from agentic.limits._names import (
     PREFIX_END,
     check_name,
+    longest_beginning,
     longest_name,
     newest_relative,
     prefixes,
 )
+from agentic.limits._wire_limits import WireLimits
 
 if TYPE_CHECKING:
     from agentic.limits import _catalog
+    from agentic.limits._media_costs import MediaCosts
 else:
     _catalog = LazyModule("agentic.limits._catalog")  # Importing the room does not need the rows.
 
@@ -70,6 +78,8 @@ def lookup(model: str) -> ModelLimits:
         ConfigError: the name is not a str.
     """
     check_name(model)
+    if model == "offline":
+        return _catalog.OFFLINE
     return _listed(model) or _registered(model) or _assumed(model)
 
 
@@ -82,6 +92,139 @@ def get_context_limit(model: str) -> int:
     8192
     """
     return lookup(model).context_window
+
+
+def cache_terms(model: str) -> CacheTerms:
+    """Return what a model's prompt cache costs, relative to an uncached input token.
+
+    The prices are those of the model's maker. A server that resells the model may have others.
+
+    >>> cache_terms("claude-opus-4-8")
+    CacheTerms(read=0.1, write=1.25, lifetime_seconds=300, known=True)
+    >>> cache_terms("openai/gpt-4o").write
+    1.0
+
+    For a newer model of a family in the catalog, the terms of the family's newest model are
+    returned, for all others the ratio of Anthropic, with `known=False` in both cases.
+
+    >>> cache_terms("my-model")
+    CacheTerms(read=0.1, write=1.25, lifetime_seconds=300, known=False)
+
+    Raises:
+        ConfigError: the name is not a str.
+    """
+    check_name(model)
+    return _terms_of(model)
+
+
+# A View asks before every request, and a look-up takes a tenth of a millisecond.
+@functools.lru_cache(maxsize=256)
+def _terms_of(model: str) -> CacheTerms:
+    if name := longest_name(model, _catalog.CACHES):
+        return _catalog.CACHES[name]
+    relative = newest_relative(model, _catalog.NEWEST)
+    terms = _catalog.CACHES.get(relative or "", _ASSUMPTION)
+    return attrs.evolve(terms, known=False)
+
+
+_ASSUMPTION = CacheTerms(0.1, 1.25, 300, known=False)
+"""Anthropic's ratio until its models of September 2026. Of the terms in the catalog, those with the
+dearest write and the shortest lifetime: https://platform.claude.com/docs/en/about-claude/pricing,
+2026-11-27."""
+
+
+def media_costs(model: str) -> "MediaCosts":
+    """Return what media cost with a model, given its name as any provider spells it.
+
+    >>> media_costs("anthropic/claude-opus-4.8").image.count(1_920, 1_080)
+    2691
+    >>> media_costs("claude-sonnet-4-5").image.count(1_920, 1_080)
+    1560
+    >>> media_costs("my-model").known
+    False
+
+    Raises:
+        ConfigError: the name is not a str.
+    """
+    check_name(model)
+    name = longest_name(model, _catalog.MEDIA)
+    name = name or newest_relative(model, _catalog.NEWEST_MEDIA)
+    return _catalog.OTHER_MEDIA if name is None else _catalog.MEDIA[name]
+
+
+# A View asks before every request.
+@functools.lru_cache(maxsize=256)
+def wire_limits(model: str) -> WireLimits:
+    """Return the largest request of a model's maker, in bytes and in images, where it is known.
+
+    >>> wire_limits("openrouter/anthropic/claude-opus-4.8")
+    WireLimits(max_bytes=32000000, max_images=100)
+    >>> wire_limits("my-model")
+    WireLimits(max_bytes=None, max_images=None)
+
+    Raises:
+        ConfigError: the name is not a str.
+    """
+    check_name(model)
+    family = longest_beginning(model, _catalog.WIRE)
+    return _catalog.WIRE[family] if family else WireLimits()
+
+
+# OpenRouter's replies name some models like this: anthropic/claude-4.5-sonnet-20250929.
+_VERSION_FIRST = re.compile(r"claude-(\d(?:[-.]\d{1,2})?)-([a-z]+)")
+# A longer number is a date (claude-opus-5-20260924), and letters make another name (gpt-4o).
+_NAME = re.compile(
+    r"(?:^|[/:.])(claude-[a-z]+|gpt)-(?:latest|(\d)(?:[-.](\d{1,2})(?![0-9a-z]))?(?![0-9a-z]))"
+)
+
+
+def token_scale(model: str) -> float | None:
+    """Return how many tokens a model counts where o200k_base counts one; None if it is not known.
+
+    Only families whose vocabulary is not public have a scale.
+
+    >>> token_scale("anthropic/claude-sonnet-4-5"), token_scale("claude-opus-9"), token_scale("o3")
+    (1.3, 1.55, None)
+    """
+    if name := longest_name(model, _catalog.TOKEN_SCALES):
+        return _catalog.TOKEN_SCALES[name]
+    family = longest_beginning(model, _catalog.FAMILY_SCALES)
+    return _catalog.FAMILY_SCALES[family] if family else None
+
+
+def binds_reasoning(model: str) -> Binding | None:
+    """Return how a model treats reasoning behind a change; None if it accepts it.
+
+    A name is read as `lookup` reads it: behind any prefix (`openrouter/anthropic/`,
+    `us.anthropic.`), with `.` or `-` in its version, before a date or a revision. A member of a
+    family that is newer than all documented ones is taken to behave as the newest of these, with
+    `known` false.
+
+    >>> binds_reasoning("us.anthropic.claude-fable-5-2-v1:0")
+    Binding(enforced='every_account', accounts_since=None, known=True)
+    >>> binds_reasoning("openrouter/anthropic/claude-opus-5.5").accounts_since
+    datetime.date(2026, 8, 31)
+    >>> binds_reasoning("gpt-6.2-sol").refuses
+    False
+    >>> binds_reasoning("claude-sonnet-4-5") is None
+    True
+
+    Raises:
+        ConfigError: the name is not a str.
+    """
+    if not isinstance(model, str):
+        raise ConfigError(
+            "model", model, "a str such as 'gpt-4o'", "pass the name that you send to the provider"
+        )
+    match = _NAME.search(_VERSION_FIRST.sub(r"claude-\2-\1", model.strip().lower()))
+    if match is None or match[1] not in _catalog.BINDINGS:
+        return None
+    versions = _catalog.BINDINGS[match[1]].versions
+    newest = max(versions)
+    # A name that ends in -latest has no version, and is the newest.
+    if match[2] is None or (int(match[2]), int(match[3] or 0)) > newest:
+        return attrs.evolve(versions[newest], known=False)
+    return versions.get((int(match[2]), int(match[3] or 0)))
 
 
 def _listed(model: str) -> ModelLimits | None:

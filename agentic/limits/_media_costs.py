@@ -1,9 +1,8 @@
-"""What images, documents, sounds and films cost in tokens, by the name of the model.
+"""What images, documents, sounds and films cost in tokens: the rules that the catalog refers to.
 
 An image is cut into squares of some pixels, each of which costs some tokens, after it was made
-small enough for the model. How, differs from family to family; each rule here has its page and day.
-Sizes are in pixels, costs in tokens of input. A model that no row names is taken for the newest of
-its family, and one of no known family for a vision model of the usual kind.
+small enough for the model. How, differs from family to family. Sizes are in pixels, costs in tokens
+of input.
 """
 
 import math
@@ -11,8 +10,6 @@ from collections.abc import Mapping
 from typing import Protocol
 
 import attrs
-
-from agentic.limits._names import check_name, longest_name, newest_relative
 
 
 class ImageRule(Protocol):
@@ -35,6 +32,7 @@ class ImageRule(Protocol):
 class Patches:
     """One token for each square of the image, after it was shrunk until it has few enough.
 
+    >>> from agentic.limits import media_costs
     >>> media_costs("claude-sonnet-4-5").image.count(1_920, 1_080)
     1560
     """
@@ -81,7 +79,8 @@ class Patches:
 class PatchesByDetail:
     """OpenAI's newer models: squares of 32 pixels, and a limit for each detail.
 
-    >>> PatchesByDetail(tokens_per_patch=1.62, limits=_SMALL).count(1_800, 2_400)
+    >>> limits = {"": (1_536, 2_048), "high": (1_536, 2_048)}
+    >>> PatchesByDetail(tokens_per_patch=1.62, limits=limits).count(1_800, 2_400)
     2353
     """
 
@@ -212,142 +211,9 @@ class MediaCosts:
     """False for the assumption about a model of no known family."""
 
 
-def media_costs(model: str) -> MediaCosts:
-    """Return what media cost with a model, given its name as any provider spells it.
-
-    >>> media_costs("anthropic/claude-opus-4.8").image.count(1_920, 1_080)
-    2691
-    >>> media_costs("claude-sonnet-4-5").image.count(1_920, 1_080)
-    1560
-    >>> media_costs("my-model").known
-    False
-
-    Raises:
-        ConfigError: the name is not a str.
-    """
-    check_name(model)
-    name = longest_name(model, _COSTS) or newest_relative(model, _NEWEST)
-    return OTHER if name is None else _COSTS[name]
-
-
-# https://platform.claude.com/docs/en/build-with-claude/vision and .../vision-coordinates, a copy of
-# 2026-11: the two tiers are "Claude 4.7 and later models" and "all other models".
-_CLAUDE_STANDARD = MediaCosts(
-    image=Patches(patch_px=28, max_edge_px=1_568, max_patches=1_568, unknown_tokens=1_568)
+OTHER = MediaCosts(
+    image=Patches(patch_px=28, max_edge_px=1_568, max_patches=1_568, unknown_tokens=1_568),
+    known=False,
 )
-_CLAUDE = MediaCosts(
-    image=Patches(patch_px=28, max_edge_px=2_576, max_patches=4_784, unknown_tokens=4_784)
-)
-
-OTHER = attrs.evolve(_CLAUDE_STANDARD, known=False)
 """For a model of no known family: a token for 28 by 28 pixels is what most count, and Claude's
 older models limit an image to what a page of text costs."""
-
-# https://developers.openai.com/api/docs/guides/images-vision, copies of 2026-09, and for audio
-# https://platform.openai.com/docs/guides/realtime-costs: a token is a tenth of a second. From 5.4
-# on and for 5.2 the factor of 1.2 is left out there for some models; it was measured:
-# https://community.openai.com/t/api-ai-computer-vision-pricing-models-compared-visually/1372291,
-# https://github.com/omnara-ai/omnara/pull/446 (2026-09).
-_HIGH = (2_500, 2_048)
-_LOW = (256, 512)
-_SMALL = {"": (1_536, 2_048), "high": (1_536, 2_048), "low": _LOW}
-_BY_DETAIL = {"": _HIGH, "high": _HIGH, "low": _LOW, "original": (10_000, 6_000)}
-# `auto`, which is meant by a request without a detail, keeps the size. Of 5.6 and later an image
-# over 30,000 squares is refused: https://github.com/Prism-Shadow/agenthub/pull/194 (2026-09).
-_ORIGINAL_5_5 = {**_BY_DETAIL, "": (10_000, 6_000), "auto": (10_000, 6_000)}
-_ORIGINAL = {**_BY_DETAIL, "": (30_000, 65_535), "auto": (30_000, 65_535)}
-_ORIGINAL["original"] = _ORIGINAL[""]
-
-
-def _openai(image: ImageRule) -> MediaCosts:
-    return MediaCosts(image=image, audio_second_tokens=10)
-
-
-def _tiles(base: int, tile: int) -> MediaCosts:
-    return _openai(Tiles(base_tokens=base, tile_tokens=tile))
-
-
-def _patches(tokens: float, limits: Mapping[str, tuple[int, int]] = _SMALL) -> MediaCosts:
-    return _openai(PatchesByDetail(tokens_per_patch=tokens, limits=limits))
-
-
-# https://ai.google.dev/gemini-api/docs/image-understanding, .../media-resolution, .../tokens and
-# .../video-understanding (2026-11): of Gemini 3 the default resolution. A film has a frame for each
-# second, of 258 or 70 tokens, and its sound.
-_GEMINI_2 = MediaCosts(image=Crops(), pdf_page_tokens=258, video_second_tokens=300)
-_GEMINI = MediaCosts(image=Flat(1_120), pdf_page_tokens=560, video_second_tokens=102)
-# https://docs.x.ai/docs/guides/image-understanding, copies of 2025-12.
-_GROK = MediaCosts(image=SquareTiles())
-# https://www.alibabacloud.com/help/en/model-studio/vision and `smart_resize` of qwen-vl-utils
-# (2026-11): 28 pixels up to Qwen 2.5, 32 since Qwen 3, and two tokens around. Sides are rounded up
-# here and to the nearest there. The most is that of the models; the API allows 2,560 by default.
-_QWEN_2, _QWEN = (
-    MediaCosts(
-        image=Patches(
-            patch_px=pixels,
-            max_edge_px=1 << 20,
-            max_patches=16_384,
-            extra_tokens=2,
-            unknown_tokens=2_562,
-        )
-    )
-    for pixels in (28, 32)
-)
-# https://mistralai.github.io/mistral-common/usage/images (2026-11) and the files params.json of the
-# models: squares of 16 pixels up to 1,024 for Pixtral, later of 28 up to 1,540. A row ends with a
-# token.
-_PIXTRAL, _MISTRAL = (
-    MediaCosts(
-        image=Patches(
-            patch_px=pixels,
-            max_edge_px=edge,
-            max_patches=(edge // pixels) ** 2,
-            row_tokens=1,
-            unknown_tokens=edge // pixels * (edge // pixels + 1),
-        )
-    )
-    for pixels, edge in ((16, 1_024), (28, 1_540))
-)
-
-_COSTS: Mapping[str, MediaCosts] = {
-    "claude": _CLAUDE,
-    **dict.fromkeys(("claude-2", "claude-3", "claude-instant"), _CLAUDE_STANDARD),
-    **dict.fromkeys(("claude-3-5", "claude-3-7"), _CLAUDE_STANDARD),
-    **dict.fromkeys(("claude-opus-4", "claude-opus-4-1", "claude-opus-4-5"), _CLAUDE_STANDARD),
-    **dict.fromkeys(("claude-opus-4-6", "claude-sonnet-4", "claude-sonnet-4-5"), _CLAUDE_STANDARD),
-    **dict.fromkeys(("claude-sonnet-4-6", "claude-haiku-4-5"), _CLAUDE_STANDARD),
-    **dict.fromkeys(("gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-4", "chatgpt-4o"), _tiles(85, 170)),
-    "gpt-4o-mini": _tiles(2_833, 5_667),
-    **dict.fromkeys(("o1", "o3"), _tiles(75, 150)),
-    "computer-use-preview": _tiles(65, 129),
-    # 5.1 is not on the page; it was measured as one of tiles.
-    **dict.fromkeys(("gpt-5", "gpt-5.1"), _tiles(70, 140)),
-    **dict.fromkeys(("gpt-4.1-mini", "gpt-5-mini", "gpt-5.4-mini"), _patches(1.62)),
-    **dict.fromkeys(("gpt-4.1-nano", "gpt-5-nano", "gpt-5.4-nano"), _patches(2.46)),
-    "o4-mini": _patches(1.72),
-    **dict.fromkeys(("gpt-5.2", "gpt-5.3", "gpt-5-codex-mini"), _patches(1.2)),
-    "gpt-5.1-codex-mini": _patches(1.2),
-    "gpt-5.4": _patches(1.2, _BY_DETAIL),
-    "gpt-5.5": _patches(1.2, _ORIGINAL_5_5),
-    "gpt-5.6": _patches(1.2, _ORIGINAL),
-    **dict.fromkeys(("gemini-1.5", "gemini-2.0", "gemini-2.5", "gemma"), _GEMINI_2),
-    "gemini-3": _GEMINI,
-    **dict.fromkeys(("grok", "grok-2"), _GROK),
-    **dict.fromkeys(("qwen-vl", "qwen2-vl", "qwen2.5-vl", "qwen2.5", "qvq"), _QWEN_2),
-    "qwen3": _QWEN,
-    "pixtral": _PIXTRAL,
-    **dict.fromkeys(("mistral-small", "mistral-medium", "mistral-large"), _MISTRAL),
-    **dict.fromkeys(("mistral-small-3.1", "mistral-medium-3", "mistral-large-3"), _MISTRAL),
-    **dict.fromkeys(("ministral", "ministral-3", "magistral-small", "magistral-medium"), _MISTRAL),
-}
-_NEWEST = {
-    "gpt": "gpt-5.6",
-    "gemini": "gemini-3",
-    "grok": "grok-2",
-    "qwen": "qwen3",
-    "mistral-small": "mistral-small-3.1",
-    "mistral-medium": "mistral-medium-3",
-    "mistral-large": "mistral-large-3",
-    "ministral": "ministral-3",
-}
-"""What the names of a family begin with, and the row for its versions from that one on."""

@@ -1,10 +1,10 @@
 """The two limits of a request, in tokens, and who can report them."""
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import attrs
 
-from agentic._validate import is_whole
+from agentic._base._validate import is_whole
 
 # pi-mono reserves 16,384 (https://github.com/badlogic/pi-mono), which would be all of a small
 # window.
@@ -62,6 +62,33 @@ class ModelLimits:
             return ""
         relative = f", as for {self.relative}, the newest relative that is known"
         return f"{self.context_window:,} tokens are assumed{relative if self.relative else ''}"
+
+
+def read_tokens(text: str) -> int | None:
+    """Return the number of tokens that a text is, such as `16k` or `1m`; None if it is none.
+
+    A `k` is a thousand and an `m` a million.
+
+    >>> read_tokens("16k"), read_tokens("128_000"), read_tokens("8.19 M"), read_tokens("gpt-5")
+    (16000, 128000, 8190000, None)
+    """
+    digits = text.strip().lower().replace(",", "").replace("_", "")
+    factor = {"k": 1_000, "m": 1_000_000}.get(digits[-1:], 1)
+    try:
+        # Rounded, because 8.19 * 1,000,000 is a little less than 8,190,000.
+        return round(float(digits[:-1] if factor > 1 else digits) * factor)
+    except (ValueError, OverflowError):
+        return None
+
+
+def as_tokens(value: Any) -> Any:
+    """Return the number of tokens if a value is a text such as `16k`; any other value itself.
+
+    >>> as_tokens("16k"), as_tokens("gpt-5"), as_tokens(8_000), as_tokens(None)
+    (16000, 'gpt-5', 8000, None)
+    """
+    number = read_tokens(value) if isinstance(value, str) else None
+    return value if number is None else number
 
 
 def reply_reserve(window: int) -> int:

@@ -49,15 +49,31 @@ def longest_name(model: str, names: Iterable[str]) -> str | None:
     >>> longest_name("azure/gpt-4o-mini", ["gpt-4", "gpt-4o-mini", "gpt-4o"])
     'gpt-4o-mini'
     """
-    spelled = {_spell(name): name for name in names}
+    by_spelling = {_spell(name): name for name in names}
     matches = [
-        spelled[tail[:end]]
+        by_spelling[tail[:end]]
         for tail in _tails(model)
         for end in range(1, len(tail) + 1)
-        if tail[:end] in spelled and _NAME_END.match(tail, end)
+        if tail[:end] in by_spelling and _NAME_END.match(tail, end)
     ]
     # Equal lengths are decided by the name, never by the order of the catalog.
     return max(matches, key=lambda name: (len(name), name), default=None)
+
+
+def longest_beginning(model: str, beginnings: Iterable[str]) -> str | None:
+    """Return the longest of these that the model's name begins with, without its prefix.
+
+    Unlike `longest_name`, it does not tell one version from the next.
+
+    >>> longest_beginning("azure/GPT-4o-mini", ["gpt-4", "gpt-4o"])
+    'gpt-4o'
+    >>> longest_beginning("o100", ["o1"]) is None
+    True
+    """
+    text = model.strip().lower()
+    tails = [text[end.end() :] for end in PREFIX_END.finditer(text)]
+    matches = [each for each in beginnings if any(_begins(tail, each) for tail in tails)]
+    return max(matches, key=len, default=None)
 
 
 def newest_relative(model: str, newest: Mapping[str, str]) -> str | None:
@@ -119,3 +135,7 @@ def _tails(model: str) -> list[str]:
 @lru_cache(2_048)  # more than the catalog has: each reply is looked up by its model
 def _spell(name: str) -> str:
     return _VERSION_FIRST.sub(r"claude-\2-\1", _VERSION_DOT.sub("-", name.strip().lower()))
+
+
+def _begins(tail: str, name: str) -> bool:
+    return tail.startswith(name) and not tail[len(name) : len(name) + 1].isalnum()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agentic.errors import ConfigError
 from agentic.limits import binds_reasoning
-from agentic.limits._binding import FAMILIES
+from agentic.limits._catalog import BINDINGS
 
 NAMES = {
     "claude-fable-5-2": "every_account",
@@ -121,10 +121,10 @@ def test_name_that_is_no_text_is_refused() -> None:
         binds_reasoning(5)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", sorted(FAMILIES))
+@pytest.mark.parametrize("name", sorted(BINDINGS))
 def test_every_row_has_page_and_day(name: str) -> None:
     """An address that can be opened, and a day that has been."""
-    family = FAMILIES[name]
+    family = BINDINGS[name]
 
     assert family.address.startswith("https://")
     assert date(2026, 1, 1) <= family.read_on <= date.today()  # noqa: DTZ011  a day, not a moment

@@ -3,8 +3,10 @@
 from datetime import date
 from functools import partial
 
+from agentic.limits._binding import Binding, BoundFamily
 from agentic.limits._cache_terms import CacheTerms
 from agentic.limits._catalog._source import LITELLM, Source
+from agentic.limits._media_costs import MediaCosts, Patches
 from agentic.limits._model_limits import ModelLimits
 
 _before_4_5 = partial(ModelLimits, window_includes_reply=True)
@@ -119,3 +121,44 @@ NEWEST: dict[str, str] = {
     "claude-fable": "claude-fable-5-2",
     "claude-mythos": "claude-mythos-5-2",
 }
+_CHECKS = "https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks"
+_NEW_ACCOUNTS = Binding(enforced="new_accounts", accounts_since=date(2026, 8, 31))
+# Since 2026-11-09, the day of their release:
+# https://platform.claude.com/docs/en/models/fable-5-2/whats-new-fable-5-2 (read 2026-11-27)
+_EVERY_ACCOUNT = Binding(enforced="every_account")
+BINDINGS = {
+    "claude-fable": BoundFamily(_CHECKS, {(5, 1): _NEW_ACCOUNTS, (5, 2): _EVERY_ACCOUNT}),
+    "claude-mythos": BoundFamily(_CHECKS, {(5, 1): _NEW_ACCOUNTS, (5, 2): _EVERY_ACCOUNT}),
+    "claude-opus": BoundFamily(_CHECKS, {(5, 5): _NEW_ACCOUNTS}),
+    "claude-sonnet": BoundFamily(_CHECKS, {(5, 5): _NEW_ACCOUNTS}),
+    "claude-haiku": BoundFamily(_CHECKS, {(5, 5): _NEW_ACCOUNTS}),
+}
+# https://platform.claude.com/docs/en/build-with-claude/vision and .../vision-coordinates, a copy of
+# 2026-11: the two tiers are "Claude 4.7 and later models" and "all other models".
+_MEDIA_STANDARD = MediaCosts(
+    image=Patches(patch_px=28, max_edge_px=1_568, max_patches=1_568, unknown_tokens=1_568)
+)
+_MEDIA = MediaCosts(
+    image=Patches(patch_px=28, max_edge_px=2_576, max_patches=4_784, unknown_tokens=4_784)
+)
+MEDIA = {
+    "claude": _MEDIA,
+    **dict.fromkeys(("claude-2", "claude-3", "claude-instant"), _MEDIA_STANDARD),
+    **dict.fromkeys(("claude-3-5", "claude-3-7"), _MEDIA_STANDARD),
+    **dict.fromkeys(("claude-opus-4", "claude-opus-4-1", "claude-opus-4-5"), _MEDIA_STANDARD),
+    **dict.fromkeys(("claude-opus-4-6", "claude-sonnet-4", "claude-sonnet-4-5"), _MEDIA_STANDARD),
+    **dict.fromkeys(("claude-sonnet-4-6", "claude-haiku-4-5"), _MEDIA_STANDARD),
+}
+# Up to 4.6: 1.26 on 452 calls of a recorded session; since Opus 4.7 up to 1.35 times that, so also
+# of any newer model:
+# https://www.nxcode.io/zh/resources/news/claude-opus-4-7-developer-guide-api-claude-code-migration-2026
+FAMILY_SCALES = {"claude": 1.55}
+TOKEN_SCALES = dict.fromkeys(
+    (
+        *("claude-instant", "claude-2", "claude-2-1"),
+        *("claude-3", "claude-3-5", "claude-3-7"),
+        *("claude-opus-4", "claude-opus-4-1", "claude-opus-4-5", "claude-opus-4-6"),
+        *("claude-sonnet-4", "claude-sonnet-4-5", "claude-sonnet-4-6", "claude-haiku-4-5"),
+    ),
+    1.3,
+)

@@ -4,6 +4,7 @@ from datetime import date
 
 from agentic.limits._cache_terms import CacheTerms
 from agentic.limits._catalog._source import LITELLM, Source
+from agentic.limits._media_costs import Crops, Flat, MediaCosts
 from agentic.limits._model_limits import ModelLimits
 
 LIMITS = (
@@ -129,3 +130,16 @@ CACHES = (
 NEWEST: dict[str, str] = {
     "gemini": "gemini-4-argon",
 }
+# https://ai.google.dev/gemini-api/docs/image-understanding, .../media-resolution, .../tokens and
+# .../video-understanding (2026-11): of Gemini 3 the default resolution. A film has a frame for each
+# second, of 258 or 70 tokens, and its sound.
+_GEMINI_2 = MediaCosts(image=Crops(), pdf_page_tokens=258, video_second_tokens=300)
+_GEMINI = MediaCosts(image=Flat(1_120), pdf_page_tokens=560, video_second_tokens=102)
+MEDIA = {
+    **dict.fromkeys(("gemini-1.5", "gemini-2.0", "gemini-2.5", "gemma"), _GEMINI_2),
+    "gemini-3": _GEMINI,
+}
+NEWEST_MEDIA = {"gemini": "gemini-3"}
+# Four characters a token (https://ai.google.dev/gemini-api/docs/tokens), of which o200k_base needs
+# 0.9 in code and prose.
+FAMILY_SCALES = {"gemini": 1.1, "gemma": 1.1}

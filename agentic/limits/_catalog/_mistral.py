@@ -4,6 +4,7 @@ from datetime import date
 
 from agentic.limits._cache_terms import CacheTerms
 from agentic.limits._catalog._source import LITELLM, Source
+from agentic.limits._media_costs import MediaCosts, Patches
 from agentic.limits._model_limits import ModelLimits
 
 LIMITS = (
@@ -98,3 +99,30 @@ CACHES = (
     ),
 )
 NEWEST: dict[str, str] = {}
+# https://mistralai.github.io/mistral-common/usage/images (2026-11) and the files params.json of the
+# models: squares of 16 pixels up to 1,024 for Pixtral, later of 28 up to 1,540. A row ends with a
+# token.
+_PIXTRAL, _MISTRAL = (
+    MediaCosts(
+        image=Patches(
+            patch_px=pixels,
+            max_edge_px=edge,
+            max_patches=(edge // pixels) ** 2,
+            row_tokens=1,
+            unknown_tokens=edge // pixels * (edge // pixels + 1),
+        )
+    )
+    for pixels, edge in ((16, 1_024), (28, 1_540))
+)
+MEDIA = {
+    "pixtral": _PIXTRAL,
+    **dict.fromkeys(("mistral-small", "mistral-medium", "mistral-large"), _MISTRAL),
+    **dict.fromkeys(("mistral-small-3.1", "mistral-medium-3", "mistral-large-3"), _MISTRAL),
+    **dict.fromkeys(("ministral", "ministral-3", "magistral-small", "magistral-medium"), _MISTRAL),
+}
+NEWEST_MEDIA = {
+    "mistral-small": "mistral-small-3.1",
+    "mistral-medium": "mistral-medium-3",
+    "mistral-large": "mistral-large-3",
+    "ministral": "ministral-3",
+}

@@ -1,9 +1,12 @@
 """OpenAI: GPT, the o-series, Codex and gpt-oss."""
 
+from collections.abc import Mapping
 from datetime import date
 
+from agentic.limits._binding import Binding, BoundFamily
 from agentic.limits._cache_terms import CacheTerms
 from agentic.limits._catalog._source import GENAI_PRICES, LITELLM, Source
+from agentic.limits._media_costs import ImageRule, MediaCosts, PatchesByDetail, Tiles
 from agentic.limits._model_limits import ModelLimits
 
 LIMITS = (
@@ -170,3 +173,50 @@ CACHES = (
 NEWEST: dict[str, str] = {
     "gpt": "gpt-6.2-sol",
 }
+_KEEP_PREFIX = "https://developers.openai.com/api/docs/guides/keep-prefix-unchanged"
+BINDINGS = {"gpt": BoundFamily(_KEEP_PREFIX, {(6, 2): Binding(enforced="silently")})}
+# https://developers.openai.com/api/docs/guides/images-vision, copies of 2026-09, and for audio
+# https://platform.openai.com/docs/guides/realtime-costs: a token is a tenth of a second. From 5.4
+# on and for 5.2 the factor of 1.2 is left out there for some models; it was measured:
+# https://community.openai.com/t/api-ai-computer-vision-pricing-models-compared-visually/1372291,
+# https://github.com/omnara-ai/omnara/pull/446 (2026-09).
+_HIGH = (2_500, 2_048)
+_LOW = (256, 512)
+_SMALL = {"": (1_536, 2_048), "high": (1_536, 2_048), "low": _LOW}
+_BY_DETAIL = {"": _HIGH, "high": _HIGH, "low": _LOW, "original": (10_000, 6_000)}
+# `auto`, which is meant by a request without a detail, keeps the size. Of 5.6 and later an image
+# over 30,000 squares is refused: https://github.com/Prism-Shadow/agenthub/pull/194 (2026-09).
+_ORIGINAL_5_5 = {**_BY_DETAIL, "": (10_000, 6_000), "auto": (10_000, 6_000)}
+_ORIGINAL = {**_BY_DETAIL, "": (30_000, 65_535), "auto": (30_000, 65_535)}
+_ORIGINAL["original"] = _ORIGINAL[""]
+
+
+def _openai(image: ImageRule) -> MediaCosts:
+    return MediaCosts(image=image, audio_second_tokens=10)
+
+
+def _tiles(base: int, tile: int) -> MediaCosts:
+    return _openai(Tiles(base_tokens=base, tile_tokens=tile))
+
+
+def _patches(tokens: float, limits: Mapping[str, tuple[int, int]] = _SMALL) -> MediaCosts:
+    return _openai(PatchesByDetail(tokens_per_patch=tokens, limits=limits))
+
+
+MEDIA = {
+    **dict.fromkeys(("gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-4", "chatgpt-4o"), _tiles(85, 170)),
+    "gpt-4o-mini": _tiles(2_833, 5_667),
+    **dict.fromkeys(("o1", "o3"), _tiles(75, 150)),
+    "computer-use-preview": _tiles(65, 129),
+    # 5.1 is not on the page; it was measured as one of tiles.
+    **dict.fromkeys(("gpt-5", "gpt-5.1"), _tiles(70, 140)),
+    **dict.fromkeys(("gpt-4.1-mini", "gpt-5-mini", "gpt-5.4-mini"), _patches(1.62)),
+    **dict.fromkeys(("gpt-4.1-nano", "gpt-5-nano", "gpt-5.4-nano"), _patches(2.46)),
+    "o4-mini": _patches(1.72),
+    **dict.fromkeys(("gpt-5.2", "gpt-5.3", "gpt-5-codex-mini"), _patches(1.2)),
+    "gpt-5.1-codex-mini": _patches(1.2),
+    "gpt-5.4": _patches(1.2, _BY_DETAIL),
+    "gpt-5.5": _patches(1.2, _ORIGINAL_5_5),
+    "gpt-5.6": _patches(1.2, _ORIGINAL),
+}
+NEWEST_MEDIA = {"gpt": "gpt-5.6"}

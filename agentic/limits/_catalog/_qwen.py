@@ -4,6 +4,7 @@ from datetime import date
 
 from agentic.limits._cache_terms import CacheTerms
 from agentic.limits._catalog._source import LITELLM, Source
+from agentic.limits._media_costs import MediaCosts, Patches
 from agentic.limits._model_limits import ModelLimits
 
 LIMITS = (
@@ -85,3 +86,23 @@ CACHES = (
 NEWEST: dict[str, str] = {
     "qwen": "qwen3.8-max",
 }
+# https://www.alibabacloud.com/help/en/model-studio/vision and `smart_resize` of qwen-vl-utils
+# (2026-11): 28 pixels up to Qwen 2.5, 32 since Qwen 3, and two tokens around. Sides are rounded up
+# here and to the nearest there. The most is that of the models; the API allows 2,560 by default.
+_QWEN_2, _QWEN = (
+    MediaCosts(
+        image=Patches(
+            patch_px=pixels,
+            max_edge_px=1 << 20,
+            max_patches=16_384,
+            extra_tokens=2,
+            unknown_tokens=2_562,
+        )
+    )
+    for pixels in (28, 32)
+)
+MEDIA = {
+    **dict.fromkeys(("qwen-vl", "qwen2-vl", "qwen2.5-vl", "qwen2.5", "qvq"), _QWEN_2),
+    "qwen3": _QWEN,
+}
+NEWEST_MEDIA = {"qwen": "qwen3"}

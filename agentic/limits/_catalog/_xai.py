@@ -4,6 +4,7 @@ from datetime import date
 
 from agentic.limits._cache_terms import CacheTerms
 from agentic.limits._catalog._source import GENAI_PRICES, LITELLM, Source
+from agentic.limits._media_costs import MediaCosts, SquareTiles
 from agentic.limits._model_limits import ModelLimits
 
 LIMITS = (
@@ -66,3 +67,7 @@ CACHES = (
 NEWEST: dict[str, str] = {
     "grok": "grok-4.7",
 }
+# https://docs.x.ai/docs/guides/image-understanding, copies of 2025-12.
+_GROK = MediaCosts(image=SquareTiles())
+MEDIA = dict.fromkeys(("grok", "grok-2"), _GROK)
+NEWEST_MEDIA = {"grok": "grok-2"}
