@@ -7,17 +7,14 @@ The entry points of other systems can be imported from here as well; `agentic.co
 
 import typing
 
-from agentic import _lazy
+from agentic._base import _lazy
+from agentic.protocols import Counter
 from agentic.tokens._context_meter import ContextMeter
-from agentic.tokens._count import CharCounter, Counter, count_message_tokens, count_tokens
-from agentic.tokens._count import FlatMediaCounter as FlatMediaCounter
+from agentic.tokens._count import CharCounter, count_message_tokens, count_tokens
 from agentic.tokens._count import HeuristicTokenCounter as HeuristicTokenCounter
-from agentic.tokens._count import MediaCounter as MediaCounter
 from agentic.tokens._count import MessageSizes as MessageSizes
 from agentic.tokens._count import TokenCache as TokenCache
 from agentic.tokens._count import approx_token_counter as approx_token_counter
-from agentic.tokens._count import describe_largest as describe_largest
-from agentic.tokens._count import hidden_tokens as hidden_tokens
 from agentic.tokens._media import image_size as image_size
 
 if typing.TYPE_CHECKING:

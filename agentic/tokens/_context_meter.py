@@ -5,10 +5,10 @@ them is estimated, and the estimate is calibrated against earlier reports. With 
 the error of such a size is 0.05 % (the median of 1,884 recorded calls; 0.6 % at the 95th
 percentile). For comparison, the error of characters/4 is about 14 %.
 
-No report describes a view that was newly cut. Its size is the scaled estimate plus the hidden part,
-which is sent besides the messages and is best known from the smallest request: the error is 1 %,
-and 4 % at the 95th percentile. If that matters, ask the provider: its Decider has `count_tokens` if
-there is an endpoint for it.
+No report describes a view that was newly cut. Its size is the scaled estimate, the thinking that is
+left in its replies, and the hidden part, which is sent besides the messages and is best known from
+the smallest request: the error is 1 %, and 4 % at the 95th percentile. If that matters, ask the
+provider: its Decider has `count_tokens` if there is an endpoint for it.
 """
 
 import math
@@ -18,7 +18,9 @@ from typing import Any
 import attrs
 
 from agentic.messages import Message, continues
-from agentic.tokens._count import Counter, TokenCache
+from agentic.protocols import Counter
+from agentic.tokens._count import TokenCache
+from agentic.tokens._thinking import ThinkingSizes
 from agentic.usage import Usage
 
 _ENOUGH_TOKENS = 200
@@ -74,6 +76,9 @@ class ContextMeter:
     """The part of `_reported_tokens` that the reply used for thinking."""
     _reasoning_returns: bool = attrs.field(default=True, init=False)
     """Whether the thinking of a reply is part of the next request; providers differ."""
+    _thinking: ThinkingSizes = attrs.field(init=False)
+    _reported_thinking: int = attrs.field(default=0, init=False)
+    """The size of the thinking in `_reported`, without what is visible of it."""
     _hidden_tokens: int | None = attrs.field(default=None, init=False)
     """The size of what is sent besides the messages, as far as reports show it."""
     _growth: tuple[int, int] = attrs.field(default=(0, 0), init=False)
@@ -89,6 +94,10 @@ class ContextMeter:
     def _make_token_cache(self) -> TokenCache:
         return TokenCache(self.counter)
 
+    @_thinking.default
+    def _make_thinking(self) -> ThinkingSizes:
+        return ThinkingSizes(self._token_cache)
+
     def measure(self, view: list[Message], *, overhead_tokens: int = 0) -> int:
         """Return the size of a view that is about to be sent.
 
@@ -101,12 +110,25 @@ class ContextMeter:
             return self._carried_tokens + round(self.factor * came_after)
         if self._hidden_tokens is None:
             return sums[-1] + overhead_tokens
-        return self._hidden_tokens + round(self._whole_factor * sums[-1])
+        thinking = self.thinking_tokens(view)
+        return self._hidden_tokens + round(self._whole_factor * sums[-1]) + thinking
+
+    def thinking_tokens(self, view: list[Message]) -> int:
+        """Return the size of the thinking that is sent with a view, without what is visible."""
+        return self._thinking.total(view) if self._reasoning_returns else 0
+
+    def drop_thinking(self, replies: Iterable[Message]) -> None:
+        """Record that the provider drops the thinking of these replies from each request."""
+        for reply in replies:
+            self._thinking.drop(reply)
 
     def estimate_within(self, tokens: int, *, overhead_tokens: int = 0) -> int:
-        """Return how large, by the counter, a newly cut view may be to measure `tokens`."""
-        hidden = overhead_tokens if self._hidden_tokens is None else self._hidden_tokens
-        return math.floor((tokens - hidden) / self._whole_factor)
+        """Return how large, by the counter, a newly cut view may be to measure `tokens`.
+
+        Its thinking is not part of that: see `thinking_tokens`.
+        """
+        unseen_tokens = overhead_tokens if self._hidden_tokens is None else self._hidden_tokens
+        return math.floor((tokens - unseen_tokens) / self._whole_factor)
 
     def report(self, sent: list[Message], reply: Message, usage: Usage) -> None:
         """Record what the provider reported about a call: the view that was sent, and its reply.
@@ -119,9 +141,10 @@ class ContextMeter:
         # Some servers answer a stream without a usage, or with one of zeros.
         if not usage.input or usage.summed:
             return
+        thinking = self._thinking_in(sent)
         if usage.input >= _FACTORS[0] * self._token_cache.sizes(sent).total:
             self._doubtful = None
-            self._calibrate(sent, usage.input)
+            self._calibrate(sent, usage.input, thinking)
         else:
             self._doubtful = self._doubt([*sent, reply], usage)
             if self._doubtful.agreeing < _AGREEING:
@@ -132,7 +155,8 @@ class ContextMeter:
         self._reported = [*sent, reply]
         self._reported_tokens = usage.input + usage.output
         self._reported_input = usage.input
-        self._reasoning_tokens = usage.reasoning
+        self._reasoning_tokens = self._thinking.note(reply, usage)
+        self._reported_thinking = thinking + self._thinking.size(reply)
 
     def _doubt(self, messages: list[Message], usage: Usage) -> "_Doubtful":
         """Return a report of too few tokens, and how many in a row are consistent with it."""
@@ -163,6 +187,7 @@ class ContextMeter:
             "server_cut": self._server_cut,
             "reasoning_tokens": self._reasoning_tokens,
             "reasoning_returns": self._reasoning_returns,
+            "thinking": [self._thinking.tokens, self._thinking.replies],
         }
 
     def read_plain(
@@ -174,38 +199,49 @@ class ContextMeter:
             KeyError, TypeError or ValueError: `to_plain` did not return this.
         """
         factor, whole = (_number(plain[name], 0) for name in ("factor", "whole_factor"))
-        hidden, smallest = plain["hidden_tokens"], plain["smallest"]
-        hidden = None if hidden is None else _count(hidden)
+        unseen_tokens, smallest = plain["hidden_tokens"], plain["smallest"]
+        unseen_tokens = None if unseen_tokens is None else _count(unseen_tokens)
         smallest = None if smallest is None else _pair(smallest)
         growth = _pair(plain["growth"])
         tokens, inputs = _count(plain["reported_tokens"]), _count(plain["reported_input"])
         server_cut, reasoning = bool(plain["server_cut"]), _count(plain["reasoning_tokens"])
         reasoning_returns = bool(plain["reasoning_returns"])
+        # Not in the state of an earlier version.
+        thinking, replies = _pair(plain.get("thinking", (0, 0)))
         # The messages themselves are not in the state: a digest of them tells whether these are the
         # same.
         count, expected = _count(plain["reported_messages"]), str(plain["reported_digest"])
         self.factor, self._whole_factor, self._growth = factor, whole, growth
-        self._hidden_tokens, self._smallest = hidden, smallest
+        self._hidden_tokens, self._smallest = unseen_tokens, smallest
+        self._thinking.tokens, self._thinking.replies = thinking, replies
         start = view[:count]
         if count and len(start) == count and digest(start) == expected:
             self._reported = start
             self._reported_tokens, self._reported_input = tokens, inputs
             self._server_cut = server_cut
             self._reasoning_tokens, self._reasoning_returns = reasoning, reasoning_returns
+            self._reported_thinking = self._thinking.total(start)
 
     @property
     def _carried_tokens(self) -> int:
         """The part of the next request that the last report covers."""
-        dropped = 0 if self._reasoning_returns else self._reasoning_tokens
-        return self._reported_tokens - dropped
+        reduction = 0 if self._reasoning_returns else self._reasoning_tokens
+        return self._reported_tokens - reduction
 
     def _still_starts(self, view: list[Message]) -> bool:
         """Return whether a view begins with the last reported messages: not after a compaction."""
         return bool(self._reported) and continues(view, self._reported)
 
-    def _calibrate(self, sent: list[Message], input_tokens: int) -> None:
-        sums = self._token_cache.sizes(sent).sums
-        if not self._still_starts(sent):
+    def _thinking_in(self, messages: list[Message]) -> int:
+        """Return the size of all thinking in a view, looking only at what is new."""
+        if not self._still_starts(messages):
+            self._thinking.keep_only(messages)
+            return self._thinking.total(messages)
+        return self._reported_thinking + self._thinking.total(messages[len(self._reported) :])
+
+    def _calibrate(self, messages: list[Message], input_tokens: int, thinking: int) -> None:
+        sums = self._token_cache.sizes(messages).sums
+        if not self._still_starts(messages):
             self._server_cut = False
         elif input_tokens < _DROP * self._reported_input:
             self._server_cut = True
@@ -215,27 +251,30 @@ class ContextMeter:
                 # Decide by what the report is closer to: the size with the reasoning, or without.
                 whole = self._reported_tokens + self.factor * came_after
                 self._reasoning_returns = input_tokens >= whole - self._reasoning_tokens / 2
-            reported, estimated = self._growth
-            reported += max(0, input_tokens - self._carried_tokens)
-            estimated += came_after
-            self._growth = (reported, estimated)
-            self.factor = _ratio(reported, estimated, otherwise=self.factor)
+            by_usage, by_counter = self._growth
+            by_usage += max(0, input_tokens - self._carried_tokens)
+            by_counter += came_after
+            self._growth = (by_usage, by_counter)
+            self.factor = _ratio(by_usage, by_counter, otherwise=self.factor)
         if not self._server_cut:
-            self._find_hidden(input_tokens, sums[-1])
+            returning = thinking if self._reasoning_returns else 0
+            # What is visible was in the request in any case, even where so much thinking was not.
+            least = math.ceil(_FACTORS[0] * sums[-1])
+            self._find_hidden(max(least, input_tokens - returning), sums[-1])
 
-    def _find_hidden(self, reported: int, estimated: int) -> None:
-        if self._smallest is None or estimated <= self._smallest[1]:
-            self._smallest = (reported, estimated)
+    def _find_hidden(self, by_usage: int, by_counter: int) -> None:
+        if self._smallest is None or by_counter <= self._smallest[1]:
+            self._smallest = (by_usage, by_counter)
         least_reported, least = self._smallest
-        grown = max(0, reported - least_reported)
-        self._whole_factor = _ratio(grown, estimated - least, otherwise=self.factor)
-        hidden = least_reported - round(self._whole_factor * least)
-        self._hidden_tokens = max(0, hidden)
+        growth = max(0, by_usage - least_reported)
+        self._whole_factor = _ratio(growth, by_counter - least, otherwise=self.factor)
+        unseen_tokens = least_reported - round(self._whole_factor * least)
+        self._hidden_tokens = max(0, unseen_tokens)
         # What is hidden cannot be negative: the text itself takes fewer tokens than estimated.
-        if hidden < 0:
-            self._whole_factor = reported / estimated
+        if unseen_tokens < 0:
+            self._whole_factor = by_usage / by_counter
         if self.factor * least > least_reported:
-            self.factor = reported / estimated
+            self.factor = by_usage / by_counter
 
 
 @attrs.frozen
@@ -250,29 +289,29 @@ class _Doubtful:
 
 
 def _pair(numbers: Iterable[Any]) -> tuple[int, int]:
-    reported, estimated = map(_count, numbers)
-    return reported, estimated
+    by_usage, by_counter = map(_count, numbers)
+    return by_usage, by_counter
 
 
-def _count(stored: Any) -> int:
-    return int(_number(stored, -1))
+def _count(value: Any) -> int:
+    return int(_number(value, -1))
 
 
-def _number(stored: Any, above: float) -> float:
-    number = float(stored)
+def _number(value: Any, above: float) -> float:
+    number = float(value)
     # Python's JSON has NaN and Infinity, with which no size can be computed.
     if not above < number < math.inf:
-        message = f"{stored!r} is not a number of a calibration"
+        message = f"{value!r} is not a number that a calibration can have"
         raise ValueError(message)
     return number
 
 
-def _ratio(reported: int, estimated: int, *, otherwise: float) -> float:
+def _ratio(by_usage: int, by_counter: int, *, otherwise: float) -> float:
     """Return a ratio as far as it can be trusted: one close to 1 may be chance."""
-    if estimated < _ENOUGH_TOKENS:
+    if by_counter < _ENOUGH_TOKENS:
         return otherwise
     least, most = _FACTORS
-    ratio = min(max(reported / estimated, least), most)
+    ratio = min(max(by_usage / by_counter, least), most)
     distance = math.log(ratio)
-    trust = distance * distance * estimated / _NOISE_TOKENS
+    trust = distance * distance * by_counter / _NOISE_TOKENS
     return ratio if trust >= 1 else math.exp(trust * distance)

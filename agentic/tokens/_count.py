@@ -17,25 +17,26 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, TypeAlias
 from urllib.parse import unquote_to_bytes
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 import attrs
 
 from agentic import limits
-from agentic._validate import is_number, is_whole, must_count
+from agentic._base._validate import is_number, is_whole, must_count
 from agentic.errors import ConfigError
 from agentic.messages import (
     Media,
     Message,
     RecentConversations,
     Round,
-    check_messages,
     find_task,
     leading_system_count,
     split_rounds,
 )
+from agentic.messages._message import check_messages
+from agentic.protocols import Counter, MediaCounter
 from agentic.tokens._media import count_media
 
 _FEWEST_CHARS = 0.01
@@ -47,26 +48,6 @@ _WORDLESS = {"type", "id", "tool_call_id"}
 _MEMO_ENTRIES = 1 << 16
 AnyMessage: TypeAlias = Message | Mapping[str, Any]
 """A message, or a dict in the form used by chat completions."""
-
-
-class Counter(Protocol):
-    """Counts the tokens of a text.
-
-    Deterministic, so that a cut never moves by itself. Never raises, whatever the text.
-    """
-
-    def count(self, text: str, /) -> int:
-        """Return the number of tokens; 0 for an empty text."""
-        ...
-
-
-@runtime_checkable
-class MediaCounter(Counter, Protocol):
-    """A counter that also knows what media cost with its model."""
-
-    def count_media(self, media: Media, /) -> int:
-        """Return the number of tokens of an image, a document or a recording."""
-        ...
 
 
 @attrs.frozen
@@ -85,8 +66,8 @@ class CharCounter:
     @chars_per_token.validator
     def _check(self, _: object, value: object) -> None:
         if not (is_number(value) and _FEWEST_CHARS <= value < float("inf")):
-            allowed = f"a number >= {_FEWEST_CHARS}"
-            raise ConfigError("chars_per_token", value, allowed, "leave it at 4.0")
+            rule = f"a number >= {_FEWEST_CHARS}"
+            raise ConfigError("chars_per_token", value, rule, "leave it at 4.0")
 
     def count(self, text: str, /) -> int:
         """Return the estimate for one text."""
@@ -185,12 +166,12 @@ def count_checked(
             "a messages.Message, or a dict with a role",
             "make one by Message(role, content)",
         )
-    counted = sum(map(counter.count, texts)) + per_message_overhead
+    total = sum(map(counter.count, texts)) + per_message_overhead
     if not media:
-        return counted
+        return total
     if tokens_per_media is not None:
-        return counted + tokens_per_media * len(media)
-    return counted + sum(media_tokens(each, counter) for each in media)
+        return total + tokens_per_media * len(media)
+    return total + sum(media_tokens(each, counter) for each in media)
 
 
 def media_tokens(media: Media, counter: Counter) -> int:
@@ -228,27 +209,6 @@ def message_texts(message: Message) -> Iterator[str]:
             yield result.notice
 
 
-def hidden_tokens(message: Message, counter: Counter = approx_token_counter) -> int:
-    """Return how many tokens of a reply are its thinking, whether it is shown, summarized or not.
-
-    These are what leaves a request with the thinking of this reply: what the provider reported as
-    reasoning or, if it did not, the output less the text and the calls. A signature is no text.
-    Without a usage the size is unknown, and 0. Ask only about a reply that has thinking: of
-    another, the difference is the counter's error.
-
-    >>> from agentic.usage import Usage
-    >>> hidden_tokens(Message("assistant", "It is green.", usage=Usage(input=90, output=803)))
-    800
-    """
-    usage = message.usage
-    if usage is None:
-        return 0
-    if usage.reasoning:
-        return min(usage.reasoning, usage.output)
-    calls = (text for call in message.tool_calls for text in (call.name, call.arguments))
-    return max(0, usage.output - sum(map(counter.count, (message.content, *calls))))
-
-
 def _check(counter: object, per_message_overhead: int, tokens_per_media: int | None) -> None:
     must_count("counter", counter)
     is_whole(0, per_message_overhead, "per_message_overhead", "leave it at 4")
@@ -283,19 +243,37 @@ class _Memo:
         factory=collections.OrderedDict, repr=False
     )
 
+    messages: collections.OrderedDict[int, tuple[ref[Message], int, int | None, int]] = attrs.field(
+        factory=collections.OrderedDict, repr=False
+    )
+    """By the id of a message: the message, what else its size depends on, and its size. Views that
+    are edited again and again have most of their messages in common."""
+
+    def count_message(self, message: Message, overhead: int, tokens_per_media: int | None) -> int:
+        known = self.messages.get(id(message))
+        # An id may be that of an object that is gone.
+        is_same = known is not None and known[0]() is message
+        if known is not None and is_same and known[1:3] == (overhead, tokens_per_media):
+            return known[3]
+        size = count_checked(message, self, overhead, tokens_per_media)
+        self.messages[id(message)] = ref(message), overhead, tokens_per_media, size
+        if len(self.messages) > _MEMO_ENTRIES:
+            self.messages.popitem(last=False)
+        return size
+
     def count_media(self, media: Media, /) -> int:
         # Of an image or a recording only the first bytes are read, which is cheaper than its hash.
         if media.media_type.startswith(("image/", "audio/", "video/")):
             return media_tokens(media, self.counter)
         key = (hash((media.media_type, media.data)), len(media.data))
-        known = self.counts.get(key)
-        return self._keep(key, media_tokens(media, self.counter)) if known is None else known
+        number = self.counts.get(key)
+        return self._keep(key, media_tokens(media, self.counter)) if number is None else number
 
     def count(self, text: str, /) -> int:
         # Not the text itself: a memo of texts would hold every conversation that was ever counted.
         key = (hash(text), len(text))
-        known = self.counts.get(key)
-        return self._keep(key, self.counter.count(text)) if known is None else known
+        number = self.counts.get(key)
+        return self._keep(key, self.counter.count(text)) if number is None else number
 
     def _keep(self, key: tuple[int, int], tokens: int) -> int:
         self.counts[key] = tokens
@@ -360,24 +338,24 @@ class TokenCache:
         Raises:
             ConfigError: an item is not a Message.
         """
-        known = self._recent.find(messages)
-        sizes = known or MessageSizes()
+        entry = self._recent.find(messages)
+        sizes = entry or MessageSizes()
         fresh = messages[len(sizes.messages) :]
         check_messages(fresh)
         sizes.sums[-1:] = accumulate(map(self.count_message, fresh), initial=sizes.sums[-1])
         sizes.messages += fresh
-        if known is None and messages:
+        if entry is None and messages:
             self._recent.add(sizes)
         return sizes
 
     def count_fresh(self, messages: list[Message]) -> int:
         """Return how many messages of a conversation were not counted before."""
-        known = self._recent.find(messages)
-        return len(messages) if known is None else len(messages) - len(known.messages)
+        entry = self._recent.find(messages)
+        return len(messages) if entry is None else len(messages) - len(entry.messages)
 
     def count_message(self, message: Message) -> int:
         """Count one message."""
-        return count_checked(message, self._memo, self.per_message_overhead, self.tokens_per_media)
+        return self._memo.count_message(message, self.per_message_overhead, self.tokens_per_media)
 
     def size_of(self, found: Round, sizes: MessageSizes) -> int:
         """Return the size of what may be sent of a round."""
@@ -410,22 +388,22 @@ def describe_largest(messages: Sequence[Message], *, overhead_tokens: int = 0) -
     sizes = collections.Counter({"what is sent besides the messages": overhead_tokens})
     rounds, leading = split_rounds(messages), leading_system_count(messages)
     task = find_task(messages)
-    for found in rounds:
-        name = _named(found, leading, task)
-        if name == "older messages" and found is rounds[-1]:
+    for group in rounds:
+        name = _named(group, leading, task)
+        if name == "older messages" and group is rounds[-1]:
             name = "the newest round"
-        sizes[name] += count_tokens(found.messages, tokens_per_media=None)
+        sizes[name] += count_tokens(group.messages, tokens_per_media=None)
     return max(sizes, key=sizes.__getitem__)
 
 
-def _named(found: Round, leading: int, task: tuple[int, ...]) -> str:
-    at = found.positions[0]
-    if found.messages[0].summary is not None:
+def _named(group: Round, leading: int, task: tuple[int, ...]) -> str:
+    at = group.positions[0]
+    if group.messages[0].summary is not None:
         return "the summary"
     if at < leading:
         return "the system prompt"
-    if found.pinned:
+    if group.pinned:
         return "pinned messages"
-    if asked := set(task).intersection(found.positions):
-        return "the latest request" if task[-1] in asked else "the opening request"
+    if request := set(task).intersection(group.positions):
+        return "the latest request" if task[-1] in request else "the opening request"
     return "older messages"

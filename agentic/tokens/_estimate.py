@@ -31,7 +31,7 @@ from collections.abc import Iterable, Mapping
 
 import attrs
 
-from agentic._validate import is_number
+from agentic._base._validate import is_number
 from agentic.errors import ConfigError
 
 WEIGHTS: Mapping[str, float] = {
@@ -292,8 +292,8 @@ def _count_scripts(text: str, low: bytes, high: bytes) -> dict[str, int]:
     if "punctuation" in counts:
         # At the end of a line, it forms one token with the newline, which is counted as a start.
         _move(counts, text.count("…") - text.count("…\n"), "punctuation", "ellipsis")
-    if accented := _count_both(high, _BASIC, low, _LATIN_LETTERS):
-        counts["accented Latin"] = accented
+    if latin := _count_both(high, _BASIC, low, _LATIN_LETTERS):
+        counts["accented Latin"] = latin
         _move(counts, text.count("ä") + text.count("Ä"), "accented Latin", "ä")
     for name, (script, of_low) in _LOW_BYTES.items():
         if script in counts:
@@ -311,9 +311,9 @@ def _move(counts: dict[str, int], number: int, script: str, name: str) -> None:
         counts[name] = counts.get(name, 0) + number
 
 
-def _count_starts(ids: bytes, wanted: int) -> int:
+def _count_starts(ids: bytes, number: int) -> int:
     """Count the runs of one script."""
-    ones = int.from_bytes(ids.translate(_ones(range(wanted, wanted + 1))), "little")
+    ones = int.from_bytes(ids.translate(_ones(range(number, number + 1))), "little")
     return (ones & ~(ones << 8)).bit_count()
 
 

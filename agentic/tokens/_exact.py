@@ -18,8 +18,8 @@ from pathlib import Path
 
 import attrs
 
-from agentic import _imports
-from agentic._validate import must_be
+from agentic._base import _imports
+from agentic._base._validate import must_be
 from agentic.errors import ConfigError
 from agentic.tokens._estimate import EstimateCounter
 
@@ -77,8 +77,8 @@ class TiktokenCounter:
         return count_in_slices(load, text) if load else EstimateCounter().count(text)
 
 
-def _path(given: "str | os.PathLike[str]") -> str:
-    return os.fspath(given) if isinstance(given, os.PathLike) else given
+def _path(path: "str | os.PathLike[str]") -> str:
+    return os.fspath(path) if isinstance(path, os.PathLike) else path
 
 
 @attrs.frozen
@@ -110,10 +110,12 @@ def _load_quicktok(encoding: str) -> Callable[[str], int]:
     except ImportError as problem:
         raise _missing("context") from problem
     try:
-        found = quicktok.get_encoding(encoding)
+        tokenizer = quicktok.get_encoding(encoding)
     except (RuntimeError, OSError, ValueError) as problem:
         raise _unknown(encoding, "a vocabulary of quicktok") from problem
-    return lambda text: len(found.encode_ordinary(text))
+    # As many as `encode_ordinary` returns, without a list of them.
+    count: Callable[[str], int] = tokenizer.count
+    return count
 
 
 @functools.cache
@@ -127,7 +129,7 @@ def _load_tiktoken(encoding: str) -> Callable[[str], int] | None:
     if encoding not in tiktoken.list_encoding_names():
         raise _unknown(encoding, f"one of {', '.join(tiktoken.list_encoding_names())}")
     try:
-        found = tiktoken.get_encoding(encoding)
+        tokenizer = tiktoken.get_encoding(encoding)
     except Exception as problem:  # noqa: BLE001  any error of the network, a proxy or the disk
         warnings.warn(
             f"tiktoken could not load {encoding} ({type(problem).__name__}): sizes are estimated. "
@@ -138,7 +140,7 @@ def _load_tiktoken(encoding: str) -> Callable[[str], int] | None:
             stacklevel=4,
         )
         return None
-    return lambda text: len(found.encode_ordinary(text))
+    return lambda text: len(tokenizer.encode_ordinary(text))
 
 
 @functools.cache
@@ -149,23 +151,24 @@ def _load_tokenizer(path: str) -> Callable[[str], int]:
     except ImportError as problem:
         raise _missing("tokenizers") from problem
     try:
-        found = tokenizers.Tokenizer.from_str(Path(path).read_text("utf-8"))
+        tokenizer = tokenizers.Tokenizer.from_str(Path(path).read_text("utf-8"))
     except Exception as problem:  # the library raises no narrower type
-        allowed = "the path of a model's tokenizer.json"
-        raise ConfigError("path", path, allowed, f"look at the file ({problem})") from problem
+        kind = "the path of a model's tokenizer.json"
+        raise ConfigError("path", path, kind, f"look at the file ({problem})") from problem
     # The file may ask for truncation to a length and for padding, and both would change the count.
-    found.no_truncation()
-    found.no_padding()
-    found.encode_special_tokens = True
-    return lambda text: len(found.encode(text, add_special_tokens=False).ids)
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    tokenizer.encode_special_tokens = True
+    return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
 
 
 def _missing(extra: str) -> ImportError:
-    return ImportError(f"this counter needs an extra: pip install 'agentic-weave[{extra}]'")
+    remedy = _imports.pip_install(f"agentic-weave[{extra}]")
+    return ImportError(f"this counter needs an extra: {remedy}")
 
 
-def _unknown(encoding: str, allowed: str) -> ConfigError:
-    return ConfigError("encoding", encoding, allowed, "take it from tokens.get_encoding(model)")
+def _unknown(encoding: str, kind: str) -> ConfigError:
+    return ConfigError("encoding", encoding, kind, "take it from tokens.get_encoding(model)")
 
 
 def count_in_slices(count: Callable[[str], int], text: str) -> int:
@@ -201,7 +204,7 @@ def _cut(text: str, begin: int) -> int:
 
 def _count_slice(count: Callable[[str], int], text: str) -> int:
     try:
-        return count(_encodable(text))
+        return count(text if text.isascii() else _encodable(text))
     except BaseException as problem:
         # A panic of Rust is not an Exception:
         # https://pyo3.rs/main/doc/pyo3/panic/struct.panicexception
@@ -212,8 +215,6 @@ def _count_slice(count: Callable[[str], int], text: str) -> int:
 
 def _encodable(text: str) -> str:
     """Join pairs of surrogates, and replace lone ones by U+FFFD."""
-    if text.isascii():
-        return text
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -111,13 +111,13 @@ def _webp_size(data: bytes) -> tuple[int, int]:
 
 
 def _detail(media: Media) -> str:
-    """Return the detail that the part which the image came from asks for, in OpenAI's words."""
+    """Return the `detail` that the part which the image came from asks for, or a field of it."""
     for part in media.extra.values():
         if isinstance(part, Mapping):
-            inner = part.get("image_url")
-            detail = (inner if isinstance(inner, Mapping) else part).get("detail")
-            if isinstance(detail, str):
-                return detail
+            for fields in (part, *part.values()):
+                detail = fields.get("detail") if isinstance(fields, Mapping) else None
+                if isinstance(detail, str):
+                    return detail
     return ""
 
 

@@ -1,8 +1,8 @@
 """The best installed counter for a model, how exact it is, and the model's vocabulary.
 
 The vocabularies of OpenAI, Llama 3 and Qwen are public. Others are estimated as o200k_base and
-scaled up, rather too much than too little, because a budget that relies on too low a count
-overflows.
+scaled up (`limits.token_scale`), rather too much than too little, because a budget that relies on
+too low a count overflows.
 
 Vocabularies have tiktoken's names (https://github.com/openai/tiktoken/blob/main/tiktoken/model.py,
 as of version 0.14). `claude` and the default are those of supyagent
@@ -14,24 +14,20 @@ open-agent-sdk counts 4 per message, the tokens of the role plus 1, and 2 per co
 take messages as OpenAI's dicts; these functions accept `Message` too.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 import attrs
 
 from agentic import limits
-from agentic._validate import must_count
+from agentic._base import _imports
+from agentic._base._validate import must_count
 from agentic.errors import ConfigError
-from agentic.limits import MediaCosts, check_name, longest_name
+from agentic.limits import MediaCosts, longest_name, token_scale
+from agentic.limits._names import check_name, longest_beginning
 from agentic.messages import Media, Message
-from agentic.tokens._count import (
-    AnyMessage,
-    CharCounter,
-    Counter,
-    count_message_tokens,
-    count_tokens,
-)
+from agentic.protocols import Counter
+from agentic.tokens._count import AnyMessage, CharCounter, count_message_tokens, count_tokens
 from agentic.tokens._estimate import EstimateCounter
 from agentic.tokens._exact import QuicktokCounter, TiktokenCounter, TokenizersCounter
 from agentic.tokens._media import count_media
@@ -45,21 +41,7 @@ _OPEN = {
     **dict.fromkeys(("meta-llama-3", "meta-llama-3.1", "meta-llama-3.3"), "llama3"),
     **dict.fromkeys(("qwen2", "qwen2.5", "qwen3"), "qwen3"),
 }
-# How many tokens a model counts where o200k_base counts one. Claude up to 4.6: 1.26 on 452 calls of
-# a recorded session; since Opus 4.7 up to 1.35 times that, so also of any newer model:
-# https://www.nxcode.io/zh/resources/news/claude-opus-4-7-developer-guide-api-claude-code-migration-2026
-# DeepSeek: 1.13 on 1,900 recorded calls. Gemini: four characters a token (https://ai.google.dev/gemini-api/docs/tokens),
-# of which o200k_base needs 0.9 in code and prose. Others: vocabularies of 128,000 to 256,000 words.
-_FAMILY_SCALES = {"claude": 1.55, "deepseek": 1.15, "gemini": 1.1, "gemma": 1.1}
-_OLDER_SCALES = dict.fromkeys(
-    (
-        *("claude-instant", "claude-2", "claude-2-1"),
-        *("claude-3", "claude-3-5", "claude-3-7"),
-        *("claude-opus-4", "claude-opus-4-1", "claude-opus-4-5", "claude-opus-4-6"),
-        *("claude-sonnet-4", "claude-sonnet-4-5", "claude-sonnet-4-6", "claude-haiku-4-5"),
-    ),
-    1.3,
-)
+# Of a model without a row in the catalog: vocabularies of 128,000 to 256,000 words.
 _OTHER_SCALE = 1.15
 _NEWER_OPENAI = ["gpt", "codex"]  # newer than tiktoken's table, but so far with a known vocabulary
 MODEL_ENCODINGS: Mapping[str, str] = MappingProxyType(
@@ -76,8 +58,6 @@ MODEL_ENCODINGS: Mapping[str, str] = MappingProxyType(
 """Maps the start of a model's name to its encoding; `default` is for all others. Claude's
 vocabulary is not public: its entry is a stand-in, and `for_model` is more accurate. Read-only."""
 _ANY_VERSION = ["gpt-5"]  # tiktoken 0.14 states its encoding of gpt-5.1 and of all that follow
-# Routers write `openai/gpt-5`, frameworks `openai:gpt-5`, Bedrock `us.anthropic.claude-...`.
-_PREFIX_END = re.compile(r"^|[/:.]")
 
 
 @attrs.frozen
@@ -129,24 +109,16 @@ def for_model(model: str) -> ModelCounter:
     """
     check_name(model)
     # First, because `claude` has an encoding, too, which is only a stand-in.
-    if scale := _scale(model):
+    if scale := token_scale(model):
         return _estimated(model, scale)
     if name := longest_name(model, _OPEN):
         return _exact(model, _OPEN[name]) or _estimated(model, _OTHER_SCALE)
     if encoding := _known_encoding(model):
         return _exact(model, encoding) or _estimated(model, 1.0, encoding)
-    if _longest_beginning(model, _NEWER_OPENAI) and (stand_in := _exact(model, "o200k_base")):
+    if longest_beginning(model, _NEWER_OPENAI) and (stand_in := _exact(model, "o200k_base")):
         sentence = f"probably {stand_in.description}, as for the models before it"
         return attrs.evolve(stand_in, is_exact=False, description=sentence)
     return _estimated(model, _OTHER_SCALE)
-
-
-def _scale(model: str) -> float | None:
-    """Return the scale of a model of a family whose vocabulary is not public."""
-    if older := longest_name(model, _OLDER_SCALES):
-        return _OLDER_SCALES[older]
-    family = _longest_beginning(model, _FAMILY_SCALES)
-    return _FAMILY_SCALES[family] if family else None
 
 
 def _known_encoding(model: str) -> str | None:
@@ -155,7 +127,7 @@ def _known_encoding(model: str) -> str | None:
     >>> _known_encoding("gpt-4"), _known_encoding("gpt-4.9"), _known_encoding("gpt-5.9")
     ('cl100k_base', None, 'o200k_base')
     """
-    name = longest_name(model, MODEL_ENCODINGS) or _longest_beginning(model, _ANY_VERSION)
+    name = longest_name(model, MODEL_ENCODINGS) or longest_beginning(model, _ANY_VERSION)
     return MODEL_ENCODINGS[name] if name else None
 
 
@@ -166,11 +138,11 @@ def _exact(model: str, encoding: str) -> ModelCounter | None:
     except ImportError:
         pass
     try:
-        found = TiktokenCounter(encoding)
+        counter = TiktokenCounter(encoding)
     except (ImportError, ConfigError):  # ConfigError: an open vocabulary, which needs quicktok
         return None
-    if found.is_exact:
-        return _made(model, found, f"{encoding} by tiktoken")
+    if counter.is_exact:
+        return _made(model, counter, f"{encoding} by tiktoken")
     return None
 
 
@@ -181,10 +153,11 @@ def _made(model: str, counter: Counter, by: str) -> ModelCounter:
 def _estimated(model: str, scale: float, encoding: str = "") -> ModelCounter:
     counter = EstimateCounter(scale)
     if encoding:
-        said = f"no tokenizer of {encoding} is installed (pip install 'agentic-weave[context]')"
+        remedy = _imports.pip_install("agentic-weave[context]")
+        reason = f"no tokenizer of {encoding} is installed ({remedy})"
     else:
-        said = f"no vocabulary for this model is available; o200k_base times {scale}"
-    return ModelCounter(model, counter, is_exact=False, description=f"estimated: {said}")
+        reason = f"no vocabulary for this model is available; o200k_base times {scale}"
+    return ModelCounter(model, counter, is_exact=False, description=f"estimated: {reason}")
 
 
 def get_encoding(model: str) -> str:
@@ -198,27 +171,7 @@ def get_encoding(model: str) -> str:
     'cl100k_base'
     """
     check_name(model)
-    return MODEL_ENCODINGS[_longest_beginning(model, MODEL_ENCODINGS) or "default"]
-
-
-def _longest_beginning(model: str, beginnings: Iterable[str]) -> str | None:
-    """Return the longest of these that the model's name begins with, without its prefix.
-
-    Unlike `longest_name`, it does not tell one version from the next.
-
-    >>> _longest_beginning("azure/GPT-4o-mini", ["gpt-4", "gpt-4o"])
-    'gpt-4o'
-    >>> _longest_beginning("o100", ["o1"]) is None
-    True
-    """
-    text = model.strip().lower()
-    tails = [text[end.end() :] for end in _PREFIX_END.finditer(text)]
-    matches = [each for each in beginnings if any(_begins(tail, each) for tail in tails)]
-    return max(matches, key=len, default=None)
-
-
-def _begins(tail: str, name: str) -> bool:
-    return tail.startswith(name) and not tail[len(name) : len(name) + 1].isalnum()
+    return MODEL_ENCODINGS[longest_beginning(model, MODEL_ENCODINGS) or "default"]
 
 
 # Entry points of other systems
@@ -302,11 +255,11 @@ class TokenCounter:
             return TokenizersCounter(self.tokenizer) if self.tokenizer else EstimateCounter()
         if self.method == "chars":
             return CharCounter()
-        allowed = "'tiktoken', 'transformers', 'chars'"
-        raise ConfigError("method", self.method, allowed, "or pass any object with count(text)")
+        names = "'tiktoken', 'transformers', 'chars'"
+        raise ConfigError("method", self.method, names, "or pass any object with count(text)")
 
 
 def _count_with_role(message: AnyMessage, counter: Counter, media: int = _MEDIA) -> int:
     role = message.role if isinstance(message, Message) else message.get("role", "")
-    said = count_message_tokens(message, counter, per_message_overhead=0, tokens_per_media=media)
-    return counter.count(str(role)) + said
+    tokens = count_message_tokens(message, counter, per_message_overhead=0, tokens_per_media=media)
+    return counter.count(str(role)) + tokens

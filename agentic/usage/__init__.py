@@ -53,13 +53,11 @@ Sources:
 from agentic.usage._stop import StopReason, StopWords
 from agentic.usage._stop import UnknownStopWord as UnknownStopWord
 from agentic.usage._stop import unknown_words_raise as unknown_words_raise
-from agentic.usage._usage import WITHOUT_SUMMED as WITHOUT_SUMMED
 from agentic.usage._usage import Collected as Collected
 from agentic.usage._usage import Cost as Cost
 from agentic.usage._usage import ReportedCall as ReportedCall
 from agentic.usage._usage import Usage, cost, normalize
 from agentic.usage._usage import collect as collect
-from agentic.usage._usage import of_last_request as of_last_request
 from agentic.usage._usage import report as report
 
 __all__ = ["StopReason", "StopWords", "Usage", "cost", "normalize"]

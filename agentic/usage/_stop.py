@@ -7,7 +7,7 @@ from contextvars import ContextVar
 
 import attrs
 
-from agentic._lazy import logging
+from agentic._base._lazy import logging
 from agentic.errors import ConfigError, ProviderError
 
 _strict: ContextVar[bool] = ContextVar("unknown_words_raise", default=False)
@@ -76,8 +76,8 @@ class StopWords:
 
     @reasons.validator
     def _check_reasons(self, _: object, given: object) -> None:
-        known = given.values() if isinstance(given, Mapping) else [None]
-        if not all(isinstance(reason, StopReason) for reason in known):
+        values = given.values() if isinstance(given, Mapping) else [None]
+        if not all(isinstance(reason, StopReason) for reason in values):
             raise ConfigError(
                 "StopWords.reasons", given, "a dict of words to StopReason", "name the StopReason"
             )

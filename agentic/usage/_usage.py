@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from agentic import _imports
+from agentic._base import _imports
 from agentic.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -86,11 +86,16 @@ class Usage:
     def __add__(self, other: "Usage") -> "Usage":
         if not isinstance(other, Usage):
             return NotImplemented
-        # Only one of the two may have a total.
-        left, right = (normalize(each) for each in (self, other))
-        summed = left.summed or right.summed or bool(left.input and right.input)
-        sums = {name: getattr(left, name) + getattr(right, name) for name in _COUNTS}
-        return Usage(**sums, summed=summed)
+        return _of_counts(
+            self.input + other.input,
+            self.output + other.output,
+            # Only one of the two may have a total.
+            normalize(self).total + normalize(other).total,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+            self.reasoning + other.reasoning,
+            summed=self.summed or other.summed or bool(self.input and other.input),
+        )
 
     def __radd__(self, other: object) -> "Usage":
         """Let `sum(usages)` start at 0; even the sum of a single usage has a total."""
@@ -99,7 +104,15 @@ class Usage:
 
 WITHOUT_SUMMED = attrs.filters.exclude("summed")
 """For `attrs.asdict`: a record of what several requests used has their counts alone."""
-_COUNTS = tuple(each.name for each in attrs.fields(Usage) if each.name != "summed")
+_SETTERS = tuple(Usage.__dict__[each.name].__set__ for each in attrs.fields(Usage))
+
+
+def _of_counts(*counts: int, summed: bool) -> Usage:
+    """Return a usage of numbers that are counts already: a turn adds several of them up."""
+    usage = object.__new__(Usage)
+    for set_field, value in zip(_SETTERS, (*counts, summed), strict=True):
+        set_field(usage, value)
+    return usage
 
 
 def of_last_request(usage: Usage | None, last_request: Usage | None) -> Usage | None:
@@ -130,7 +143,15 @@ def normalize(usage: Usage | None) -> Usage:
         return Usage()
     if usage.total:
         return usage
-    return attrs.evolve(usage, total=usage.input + usage.output)
+    return _of_counts(
+        usage.input,
+        usage.output,
+        usage.input + usage.output,
+        usage.cache_read,
+        usage.cache_write,
+        usage.reasoning,
+        summed=usage.summed,
+    )
 
 
 @attrs.frozen
@@ -158,7 +179,7 @@ class Collected:
 
 
 # Found by context, so that whatever stands between the block and a call need not hand it on: any
-# composition of compactors, and one that fails (design/0027).
+# composition of compactors, and one that fails (design/summaries.md).
 _collecting: ContextVar[Collected | None] = ContextVar("collecting", default=None)
 
 
@@ -175,10 +196,10 @@ def collect() -> Iterator[Collected]:
     >>> collected.usage.total
     10
     """
-    collected = Collected()
-    token = _collecting.set(collected)
+    collection = Collected()
+    token = _collecting.set(collection)
     try:
-        yield collected
+        yield collection
     finally:
         _collecting.reset(token)
 
@@ -194,9 +215,9 @@ def report(usage: Usage | None, *, model: str = "", provider: str = "") -> None:
     """
     if not isinstance(usage, Usage | None):
         raise ConfigError("usage", usage, "a usage.Usage, or None", "pass Usage(input=..., ...)")
-    collected = _collecting.get()
-    if collected is not None and usage is not None:
-        collected.calls.append(ReportedCall(normalize(usage), model, provider))
+    collection = _collecting.get()
+    if collection is not None and usage is not None:
+        collection.calls.append(ReportedCall(normalize(usage), model, provider))
 
 
 @attrs.frozen(kw_only=True)
@@ -242,7 +263,7 @@ def cost(
         raise ConfigError("model", model, "a str such as 'gpt-4o'", "pass the name you asked for")
     prices = _library()
     # A part that is larger than its whole would be refused.
-    used = prices.Usage(
+    tokens = prices.Usage(
         input_tokens=max(usage.input, usage.cache_read + usage.cache_write),
         output_tokens=max(usage.output, usage.reasoning),
         cache_read_tokens=usage.cache_read,
@@ -251,7 +272,7 @@ def cost(
     )
     for server, name in _spellings(provider, model):
         try:
-            price = prices.calc_price(used, name, provider_id=server, genai_request_timestamp=at)
+            price = prices.calc_price(tokens, name, provider_id=server, genai_request_timestamp=at)
         except LookupError:
             continue
         return Cost(
@@ -269,7 +290,8 @@ def _library() -> Any:
         # Not before it is needed: whoever only counts tokens must not load the price list.
         return _imports.load("genai_prices")
     except ImportError as error:
-        message = "usage.cost needs a price list: pip install 'agentic-weave[prices]'"
+        remedy = _imports.pip_install("agentic-weave[prices]")
+        message = f"usage.cost needs a price list: {remedy}"
         raise ImportError(message) from error
 
 

@@ -168,7 +168,9 @@ def test_exact_counter_can_change_its_process() -> None:
     assert pickle.loads(pickle.dumps(counter)).count("Hello, world!") == 4  # noqa: S301  our own
 
 
-def test_missing_extra_is_named(run_python: Callable[[str], str]) -> None:
+def test_missing_extra_is_named(
+    run_python: Callable[[str], str], remedy: Callable[[str], str]
+) -> None:
     """With the line that installs it; for_model does without."""
     script = """
 import sys
@@ -184,10 +186,10 @@ print(tokens.for_model("gpt-4o").description)
 print(tokens.for_model("llama-3.1-8b").is_exact, tokens.estimate_tokens([{"content": "x" * 40}]))
 """
     assert run_python(script).split("\n") == [
-        "this counter needs an extra: pip install 'agentic-weave[context]'",
-        "this counter needs an extra: pip install 'agentic-weave[tiktoken]'",
-        "this counter needs an extra: pip install 'agentic-weave[tokenizers]'",
-        "estimated: no tokenizer of o200k_base is installed (pip install 'agentic-weave[context]')",
+        f"this counter needs an extra: {remedy('context')}",
+        f"this counter needs an extra: {remedy('tiktoken')}",
+        f"this counter needs an extra: {remedy('tokenizers')}",
+        f"estimated: no tokenizer of o200k_base is installed ({remedy('context')})",
         "False 10",
     ]
 

@@ -133,7 +133,9 @@ def test_meaningless_call_is_refused(usage: object, model: object) -> None:
         cost(usage, model)  # type: ignore[arg-type]
 
 
-def test_a_missing_library_is_named(run_python: Callable[[str], str]) -> None:
+def test_a_missing_library_is_named(
+    run_python: Callable[[str], str], remedy: Callable[[str], str]
+) -> None:
     """With the command that installs it; the room itself loads without it."""
     program = (
         "import sys; sys.modules['genai_prices'] = None; from agentic.usage import Usage, cost\n"
@@ -141,4 +143,4 @@ def test_a_missing_library_is_named(run_python: Callable[[str], str]) -> None:
         "except ImportError as error: print(error)"
     )
 
-    assert "pip install 'agentic-weave[prices]'" in run_python(program)
+    assert remedy("prices") in run_python(program)
