@@ -3,20 +3,20 @@
 Start with `tool`, `Registry` and `RequireApproval`.
 
 Whatever a model writes, `Registry.execute` returns a result that the model can read. Only `tool`,
-which reads a function's signature, needs the extra: pip install 'agentic-weave[tools]'.
+which reads a function's signature, needs the extra `tools`.
 """
 
-from agentic._tool_definition import ToolDefinition
+from agentic.protocols import ToolDefinition
 from agentic.tools._executors import AllowlistPolicy as AllowlistPolicy
 from agentic.tools._executors import AnyPolicy as AnyPolicy
 from agentic.tools._executors import Approval as Approval
 from agentic.tools._executors import Approver as Approver
 from agentic.tools._executors import CompositeExecutor, FilteredExecutor, RequireApproval
 from agentic.tools._executors import ToolPolicy as ToolPolicy
-from agentic.tools._function import CallKey as CallKey
 from agentic.tools._function import FunctionTool as FunctionTool
 from agentic.tools._function import tool
 from agentic.tools._registry import Registry, Tool
+from agentic.tools._signature import CallKey as CallKey
 
 __all__ = [
     "CompositeExecutor",

@@ -11,12 +11,11 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 import attrs
 
-from agentic import _tool_errors, events
-from agentic._protocols import Executor
-from agentic._tool_definition import ToolDefinition
-from agentic._validate import all_are, must_be, must_be_async, must_execute
+from agentic import events
+from agentic._base._validate import all_are, must_be, must_be_async, must_execute
 from agentic.errors import ConfigError
-from agentic.messages import ToolCall, ToolError, ToolResult
+from agentic.messages import ToolCall, ToolError, ToolResult, _tool_errors
+from agentic.protocols import Executor, ToolDefinition
 
 _logger = logging.getLogger(__name__)
 
@@ -94,7 +93,7 @@ class FilteredExecutor:
 
     async def list_tools(self) -> list[ToolDefinition]:
         """Return the executor's tools that are allowed."""
-        return [found for found in await self.executor.list_tools() if permits(self.allow, found)]
+        return [tool for tool in await self.executor.list_tools() if permits(self.allow, tool)]
 
     async def execute(self, call: ToolCall, /) -> ToolResult:
         """Pass the call on if it is allowed; otherwise return a refusal."""
@@ -102,7 +101,7 @@ class FilteredExecutor:
         # By name there is no need to list the tools, for which some executors ask a server.
         if isinstance(self.allow, ToolPolicy) and self.allow.allows(call.name):
             return await self.executor.execute(call)
-        names = [found.name for found in await self.list_tools()]
+        names = [tool.name for tool in await self.list_tools()]
         if not by_name and call.name in names:
             return await self.executor.execute(call)
         return ToolResult(call.id, call.name, error=_tool_errors.not_allowed(call.name, names))
@@ -131,10 +130,10 @@ class CompositeExecutor:
         owners: dict[str, Executor] = {}
         definitions: list[ToolDefinition] = []
         for executor in self.executors:
-            for found in await executor.list_tools():
-                if found.name not in owners:
-                    owners[found.name] = executor
-                    definitions.append(found)
+            for tool in await executor.list_tools():
+                if tool.name not in owners:
+                    owners[tool.name] = executor
+                    definitions.append(tool)
         # Replaced at once: a call that runs meanwhile finds the owners of one whole listing.
         self._owners = owners
         return definitions
@@ -267,6 +266,6 @@ class RequireApproval:
             _logger.exception("no approval of a call of %s, call %s", call.name, call.id)
             return _tool_errors.not_asked(call.name, error)
         if not isinstance(approval, Approval):
-            problem = f"the approver gave a {type(approval).__name__} instead of an Approval"
+            problem = f"the approver returned a {type(approval).__name__} instead of an Approval"
             return _tool_errors.not_asked(call.name, TypeError(problem))
         return None if approval.allowed else _tool_errors.refused(call.name, approval.reason)

@@ -13,13 +13,10 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import (
-    TYPE_CHECKING,
-    Annotated,
     Any,
     Generic,
     Literal,
     ParamSpec,
-    TypeAlias,
     TypeVar,
     overload,
 )
@@ -27,20 +24,13 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
-from agentic import _imports, _tool_errors, events
-from agentic._lazy import asyncio
-from agentic._tool_definition import DIRECT, ToolDefinition
+from agentic import events
+from agentic._base import _imports
+from agentic._base._lazy import asyncio
 from agentic.errors import ConfigError
-from agentic.messages import Media, ToolError, ToolResult
-
-if TYPE_CHECKING:
-    from agentic.tools._signature import Signature
-
-KEY = object()
-"""Marks the annotation `CallKey`."""
-CallKey: TypeAlias = Annotated[str, KEY]
-"""The annotation of a parameter that receives the idempotency key of the call, which the model does
-not see: `RunningCall.key`, or 32 random hexadecimal digits outside a Runner."""
+from agentic.messages import Media, ToolError, ToolResult, _tool_errors
+from agentic.protocols import ToolDefinition
+from agentic.tools._signature import Signature, read_signature, to_plain
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -54,7 +44,7 @@ class FunctionTool(Generic[P, R]):
 
     definition: ToolDefinition
     function: Callable[P, R] = attrs.field(repr=False)
-    _signature: "Signature" = attrs.field(repr=False)
+    _signature: Signature = attrs.field(repr=False)
 
     def __attrs_post_init__(self) -> None:
         # Without its `__dict__`: what others have put there could replace our fields.
@@ -65,14 +55,12 @@ class FunctionTool(Generic[P, R]):
 
     async def run(self, arguments: Mapping[str, Any], /) -> object:
         """Call the function; arguments that do not fit its signature result in a ToolError."""
-        from agentic.tools._signature import to_plain  # noqa: PLC0415  loads msgspec
-
         try:
-            bound = self._signature.bind(arguments)
+            values = self._signature.bind(arguments)
         except _tool_errors.InvalidArguments as misfit:
             return _tool_errors.bad_arguments(self.definition.name, misfit.args)
-        bound |= {name: _current_key() for name in self._signature.key_names}
-        value = await _call(self.function, bound)
+        values |= {name: _current_key() for name in self._signature.key_names}
+        value = await _call(self.function, values)
         # msgspec would make a dict of a record, and a copy of a text.
         if isinstance(value, str | Media | ToolResult | ToolError):
             return value
@@ -89,7 +77,7 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
-    allowed_callers: Iterable[str] = (DIRECT,),
+    allowed_callers: Iterable[str] = (ToolDefinition.DIRECT,),
     annotations: Mapping[str, Any] = _NONE,
     retry: Literal["always", "never"] = "always",
 ) -> FunctionTool[P, R]: ...
@@ -100,7 +88,7 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
-    allowed_callers: Iterable[str] = (DIRECT,),
+    allowed_callers: Iterable[str] = (ToolDefinition.DIRECT,),
     annotations: Mapping[str, Any] = _NONE,
     retry: Literal["always", "never"] = "always",
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
@@ -112,7 +100,7 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
-    allowed_callers: Iterable[str] = (DIRECT,),
+    allowed_callers: Iterable[str] = (ToolDefinition.DIRECT,),
     annotations: Mapping[str, Any] = _NONE,
     retry: Literal["always", "never"] = "always",
 ) -> Any:
@@ -178,17 +166,16 @@ def _check_function(function: object) -> None:
         )
 
 
-def _read_signature(function: Callable[..., Any]) -> "Signature":
+def _read_signature(function: Callable[..., Any]) -> Signature:
     try:
-        module = _imports.load("agentic.tools._signature")  # loads msgspec
+        _imports.load("msgspec")
     except ModuleNotFoundError as absent:
         if absent.name != "msgspec":
             raise
         raise ImportError(
-            "agentic.tools.tool needs msgspec: pip install 'agentic-weave[tools]'"
+            f"agentic.tools.tool needs msgspec: {_imports.pip_install('agentic-weave[tools]')}"
         ) from absent
-    signature: Signature = module.read_signature(function)
-    return signature
+    return read_signature(function)
 
 
 def _current_key() -> str:

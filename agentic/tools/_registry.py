@@ -12,11 +12,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import attrs
 
-from agentic import _tool_errors
-from agentic._tool_definition import DIRECT, ToolDefinition
-from agentic._validate import suggest
+from agentic._base._validate import suggest
 from agentic.errors import ConfigError
-from agentic.messages import Media, ToolCall, ToolError, ToolResult
+from agentic.messages import Media, ToolCall, ToolError, ToolResult, _tool_errors
+from agentic.protocols import ToolDefinition
 from agentic.tools._executors import AnyPolicy, as_policy, permits
 
 _logger = logging.getLogger(__name__)
@@ -70,8 +69,8 @@ class Registry:
         """Register tools, passed one by one or as collections; a policy may be given as names."""
         self._tools = {}
         self.policy = None if policy is None else as_policy(policy)
-        for given in tools:
-            for tool in given if isinstance(given, Iterable) else (given,):
+        for entry in tools:
+            for tool in entry if isinstance(entry, Iterable) else (entry,):
                 self.register(tool)
 
     def __getitem__(self, name: str) -> Tool:
@@ -81,10 +80,10 @@ class Registry:
             ConfigError: there is no tool of that name.
         """
         if name not in self._tools:
-            known = ", ".join(self._tools) or "none"
-            hint = suggest(name, self._tools, f"registered tools: {known}")
+            names = ", ".join(self._tools) or "none"
+            hint = suggest(name, self._tools, f"registered tools: {names}")
             message = f"no tool named {reprlib.repr(name)}; {hint}"
-            raise ConfigError("name", name, f"one of {known}", hint, message)
+            raise ConfigError("name", name, f"one of {names}", hint, message)
         return self._tools[name]
 
     def __contains__(self, name: object) -> bool:
@@ -114,13 +113,15 @@ class Registry:
             )
         self._tools[name] = tool
 
-    async def list_tools(self, *, caller: str | None = DIRECT) -> list[ToolDefinition]:
+    async def list_tools(
+        self, *, caller: str | None = ToolDefinition.DIRECT
+    ) -> list[ToolDefinition]:
         """Return what the caller may use, in the order of registration; None means every caller."""
         definitions = (tool.definition for tool in self._tools.values())
         return [found for found in definitions if self._allows(found, caller)]
 
     async def execute(
-        self, call: ToolCall, *, caller: str = DIRECT, schema_hash: str | None = None
+        self, call: ToolCall, *, caller: str = ToolDefinition.DIRECT, schema_hash: str | None = None
     ) -> ToolResult:
         """Run a call that a model wrote, or return what is wrong with it.
 
@@ -133,11 +134,11 @@ class Registry:
             schema_hash: The `ToolDefinition.schema_hash` that the call was written for. None skips
                 this check.
         """
-        prepared = await self._prepare(call, caller, schema_hash)
-        if isinstance(prepared, ToolError):
-            return _answer(call, prepared)
+        outcome = await self._prepare(call, caller, schema_hash)
+        if isinstance(outcome, ToolError):
+            return _answer(call, outcome)
         try:
-            value = await self._tools[call.name].run(prepared)
+            value = await self._tools[call.name].run(outcome)
         # SystemExit, too: a tool that calls a script's main() must not end the agent.
         except (Exception, SystemExit) as error:
             # The traceback is for the tool's author; the model reads what the error says.
@@ -162,7 +163,7 @@ class Registry:
         return _tool_errors.parse_arguments(call)
 
     async def _names(self, caller: str) -> list[str]:
-        return [found.name for found in await self.list_tools(caller=caller)]
+        return [tool.name for tool in await self.list_tools(caller=caller)]
 
     def _allows(self, definition: ToolDefinition, caller: str | None) -> bool:
         if self.policy is not None and not permits(self.policy, definition):

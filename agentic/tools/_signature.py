@@ -1,8 +1,8 @@
 """The signature of a function as a JSON schema, and reading a model's arguments by it.
 
 The types are msgspec's (https://jcristharif.com/msgspec/supported-types.html), and paths, which are
-strings in JSON. The check is strict: a number is not read from a string. Importing this module
-costs msgspec.
+strings in JSON. The check is strict: a number is not read from a string. msgspec is loaded with the
+first signature that is read.
 
 Descriptions are those of a docstring in Google's style: the text before its sections, and its
 arguments (https://google.github.io/styleguide/pyguide.html#383-functions-and-methods, 2026-11).
@@ -19,16 +19,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import dropwhile, takewhile
 from pathlib import PurePath
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import attrs
-import msgspec
 
-from agentic import _tool_errors
-from agentic._tool_errors import InvalidArguments
+from agentic._base._lazy import LazyModule
 from agentic.errors import ConfigError
-from agentic.tools._function import KEY
+from agentic.messages import _tool_errors
+from agentic.messages._tool_errors import InvalidArguments
 
+if TYPE_CHECKING:
+    import msgspec
+else:
+    msgspec = LazyModule("msgspec")
+
+_KEY = object()
+"""Marks the annotation `CallKey`."""
+CallKey: TypeAlias = Annotated[str, _KEY]
+"""The annotation of a parameter that receives the idempotency key of the call, which the model does
+not see: `RunningCall.key`, or 32 random hexadecimal digits outside a Runner."""
 _MAX_UNKNOWN = 10  # each requires a search for a similar name, and a model can send a million
 
 _brief = reprlib.Repr()
@@ -61,8 +70,8 @@ class Parameter:
         except InvalidArguments as misfit:
             problem, place = misfit.args
             # reprlib limits the depth, where json.dumps would recurse too deeply.
-            given = _brief.repr(value)
-            sentence = f"{self.name}{place}: {problem}; given {given}; {self.allowed}"
+            text = _brief.repr(value)
+            sentence = f"{self.name}{place}: {problem}; given {text}; {self.allowed}"
             raise InvalidArguments(sentence) from misfit
 
     @property
@@ -89,18 +98,18 @@ class Signature:
             InvalidArguments: lists every problem, so that a single further call can fix them all.
         """
         problems = list(self._unknown(arguments))
-        bound: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for parameter in self.parameters:
             if parameter.name in arguments:
                 try:
-                    bound[parameter.name] = parameter.convert(arguments[parameter.name])
+                    values[parameter.name] = parameter.convert(arguments[parameter.name])
                 except InvalidArguments as misfit:
                     problems.extend(misfit.args)
             elif parameter.required:
                 problems.append(f"{parameter.name} is missing; {parameter.allowed}")
         if problems:
             raise InvalidArguments(*problems)
-        return bound
+        return values
 
     def _unknown(self, arguments: Mapping[str, object]) -> Iterator[str]:
         names = [parameter.name for parameter in self.parameters]
@@ -121,14 +130,14 @@ def read_signature(function: Callable[..., Any]) -> Signature:
     Raises:
         ConfigError: a JSON object cannot supply a parameter, or JSON cannot express its type.
     """
-    named = _named_parameters(function)
-    key_names = tuple([each.name for each in named if _is_key(function, each)])
-    found = [_resolved(function, each) for each in named if each.name not in key_names]
+    own = _named_parameters(function)
+    key_names = tuple([each.name for each in own if _is_key(function, each)])
+    found = [_resolved(function, each) for each in own if each.name not in key_names]
     schemas, definitions = _make_schemas([parameter.annotation for parameter in found])
     docstring = inspect.getdoc(function) or ""
-    described = _describe_arguments(docstring)
+    descriptions = _describe_arguments(docstring)
     properties = {
-        parameter.name: _property(schema, parameter, described, definitions)
+        parameter.name: _property(schema, parameter, descriptions, definitions)
         for parameter, schema in zip(found, schemas, strict=True)
     }
     parameters = tuple(
@@ -147,12 +156,12 @@ def read_signature(function: Callable[..., Any]) -> Signature:
 
 def _named_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
     try:
-        found = list(inspect.signature(function).parameters.values())
+        parameters = list(inspect.signature(function).parameters.values())
     except (ValueError, TypeError, NameError) as error:
         raise ConfigError(
             "function", function, "a function whose signature can be read", str(error)
         ) from error
-    for parameter in found:
+    for parameter in parameters:
         if parameter.kind not in _NAMED:
             raise ConfigError(
                 _place(function, parameter),
@@ -160,22 +169,22 @@ def _named_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
                 "a parameter that can be passed by name",
                 "name each argument, or take one list or dict",
             )
-    return found
+    return parameters
 
 
 def _is_key(function: Callable[..., Any], parameter: inspect.Parameter) -> bool:
     if parameter.annotation is parameter.empty:
         return False
-    return KEY in getattr(_evaluated(function, parameter), "__metadata__", ())
+    return _KEY in getattr(_evaluated(function, parameter), "__metadata__", ())
 
 
 def _resolved(function: Callable[..., Any], parameter: inspect.Parameter) -> inspect.Parameter:
     """Return the parameter with its annotation as a type that JSON can express, or raise."""
     if parameter.annotation is parameter.empty:
-        place, allowed = _place(function, parameter), "a type that says what the model may send"
+        place, kind = _place(function, parameter), "a type that says what the model may send"
         remedy = f"write {parameter.name}: str, for example; for a method, decorate the bound one"
         message = f"{place} has no type annotation; {remedy}"
-        raise ConfigError(place, parameter.annotation, allowed, remedy, message)
+        raise ConfigError(place, parameter.annotation, kind, remedy, message)
     annotation = _evaluated(function, parameter)
     try:
         # By itself, so that the error names the parameter.
@@ -195,9 +204,9 @@ def _resolved(function: Callable[..., Any], parameter: inspect.Parameter) -> ins
 def _evaluated(function: Callable[..., Any], parameter: inspect.Parameter) -> object:
     # One at a time, so that a return type that only exists for type checkers does no harm.
     holder = SimpleNamespace(__annotations__={parameter.name: parameter.annotation})
-    known = getattr(inspect.unwrap(function), "__globals__", {})
+    namespace = getattr(inspect.unwrap(function), "__globals__", {})
     try:
-        return typing.get_type_hints(holder, known, include_extras=True)[parameter.name]
+        return typing.get_type_hints(holder, namespace, include_extras=True)[parameter.name]
     except (NameError, AttributeError, SyntaxError, TypeError) as error:
         raise ConfigError(
             _place(function, parameter),
@@ -215,15 +224,15 @@ def _place(function: Callable[..., Any], parameter: inspect.Parameter) -> str:
 def _property(
     schema: dict[str, Any],
     parameter: inspect.Parameter,
-    described: Mapping[str, str],
+    descriptions: Mapping[str, str],
     definitions: Mapping[str, Any],
 ) -> dict[str, Any]:
-    shown = dict(schema)
-    if parameter.name in described:
-        shown.setdefault("description", described[parameter.name])
+    property_schema = dict(schema)
+    if parameter.name in descriptions:
+        property_schema.setdefault("description", descriptions[parameter.name])
     if parameter.default is not parameter.empty:
-        shown.update(_default(parameter, schema, definitions))
-    return shown
+        property_schema.update(_default(parameter, schema, definitions))
+    return property_schema
 
 
 def _default(
@@ -243,9 +252,9 @@ def _object(
     parameters: Iterable[Parameter], properties: dict[str, Any], definitions: dict[str, Any]
 ) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "object", "properties": properties}
-    required = [parameter.name for parameter in parameters if parameter.required]
-    if required:
-        schema["required"] = required
+    obligatory = [parameter.name for parameter in parameters if parameter.required]
+    if obligatory:
+        schema["required"] = obligatory
     # Stated, because `bind` refuses every other name.
     schema["additionalProperties"] = False
     if definitions:
@@ -299,19 +308,19 @@ def _make_schemas(
     Raises:
         TypeError: JSON cannot express one of the types.
     """
-    found, definitions = msgspec.json.schema_components(
+    schemas, definitions = msgspec.json.schema_components(
         annotations, ref_template="#/$defs/{name}", schema_hook=_path_schema
     )
     # A definition's title only repeats its name, and would cost tokens.
-    named = {
+    types = {
         name: {key: value for key, value in definition.items() if key != "title"}
         for name, definition in definitions.items()
     }
-    for definition in named.values():
+    for definition in types.values():
         for field in definition.get("properties", {}).values():
             if "default" in field:
-                field["default"] = _order_sets(field["default"], field, named)
-    return found, named
+                field["default"] = _order_sets(field["default"], field, types)
+    return schemas, types
 
 
 def _order_sets(value: Any, schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
@@ -385,14 +394,14 @@ def _describe_arguments(docstring: str) -> dict[str, str]:
     >>> _describe_arguments("Read.\n\nArgs:\n    path (str): Where it is,\n        relative.")
     {'path': 'Where it is, relative.'}
     """
-    described: dict[str, list[str]] = {}
+    descriptions: dict[str, list[str]] = {}
     texts: list[str] = []
     for line in _arguments_section(docstring).split("\n"):
-        found = _ARGUMENT.match(line)
-        if found:
-            texts = described.setdefault(found["name"], [])
-        texts.append(found["text"] if found else line)
-    return {name: " ".join(" ".join(texts).split()) for name, texts in described.items()}
+        match = _ARGUMENT.match(line)
+        if match:
+            texts = descriptions.setdefault(match["name"], [])
+        texts.append(match["text"] if match else line)
+    return {name: " ".join(" ".join(texts).split()) for name, texts in descriptions.items()}
 
 
 def _arguments_section(docstring: str) -> str:

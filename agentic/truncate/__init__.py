@@ -16,7 +16,7 @@ only if a single one exceeds the limit. A text within its limits is returned unc
 
 import typing
 
-from agentic import _lazy
+from agentic._base import _lazy
 from agentic.truncate._cut import Mode, Result
 from agentic.truncate._options import Default as Default
 from agentic.truncate._options import Options, head, middle, tail

@@ -64,8 +64,8 @@ class Prefix(_Window):
 
         If that is a carriage return, the next character tells whether a line ends there.
         """
-        held, most = self.text(), self._max_bytes
-        return most is not None and utf8_size(held[:-1]) <= most < utf8_size(held)
+        content, most = self.text(), self._max_bytes
+        return most is not None and utf8_size(content[:-1]) <= most < utf8_size(content)
 
     def wanted(self, chunk: bytes) -> bytes:
         """Return the part of an ASCII chunk that may be needed, so that no more is decoded."""
@@ -78,11 +78,11 @@ class Prefix(_Window):
         return (self._max_bytes or 0) + 2 - self._held.tell()
 
     def _shrink(self) -> None:
-        held = self.text()
-        cut = cut_head(Measured(held), self._max_lines, self._max_bytes)
+        content = self.text()
+        cut = cut_head(Measured(content), self._max_lines, self._max_bytes)
         if cut.truncated_by == "lines":
             # With the line end at the cut and one character more, it still exceeds the limit.
-            self._held = _holding(held[: len(cut.content) + 3])
+            self._held = _holding(content[: len(cut.content) + 3])
 
 
 class Suffix(_Window):
@@ -105,17 +105,17 @@ class Suffix(_Window):
         return chunk if self._max_bytes is None else chunk[-self._max_bytes - 1 :]
 
     def _shrink(self) -> None:
-        held = self.text()
-        if self._max_bytes is not None and len(held) > self._max_bytes:
-            held = held[-self._max_bytes - 1 :]
+        content = self.text()
+        if self._max_bytes is not None and len(content) > self._max_bytes:
+            content = content[-self._max_bytes - 1 :]
         else:
-            cut = cut_tail(Measured(held), self._max_lines, self._max_bytes)
+            cut = cut_tail(Measured(content), self._max_lines, self._max_bytes)
             if cut.truncated_by == "lines":
                 # The same at this end: a newline and one character more.
-                held = held[-len(cut.content) - 2 :]
-        self._held = _holding(held)
+                content = content[-len(cut.content) - 2 :]
+        self._held = _holding(content)
         # Twice as much, so that each character of a long stream is copied a few times only.
-        self._room = max(_ROOM, 2 * len(held))
+        self._room = max(_ROOM, 2 * len(content))
 
 
 class Ends:
@@ -143,9 +143,9 @@ class Ends:
 
 
 def _holding(text: str) -> io.StringIO:
-    held = io.StringIO()
-    held.write(text)
-    return held
+    buffer = io.StringIO()
+    buffer.write(text)
+    return buffer
 
 
 class Buffer:

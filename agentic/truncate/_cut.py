@@ -12,6 +12,7 @@ from typing import Literal
 
 import attrs
 
+from agentic._base._short_repr import short_repr
 from agentic.truncate._measure import Measured
 
 _CHARACTER = 4
@@ -31,6 +32,7 @@ class Mode(enum.Enum):
 
 
 # Without slots, a frozen record is created a third faster, and every tool output needs one.
+@short_repr
 @attrs.frozen(kw_only=True, slots=False)
 class Result:
     """A text within its limits, and the size of the original.
@@ -73,8 +75,8 @@ class Result:
         if not self.truncated:
             return self.content
         # A head lacks the newline at its cut, so a newline at its end belongs to an empty line.
-        ended = self.mode is not Mode.HEAD and self.content.endswith("\n")
-        newline = "" if ended or not self.output_lines else "\n"
+        ends_line = self.mode is not Mode.HEAD and self.content.endswith("\n")
+        newline = "" if ends_line or not self.output_lines else "\n"
         return f"{self.content}{newline}{self.notice()}"
 
     def notice(self, ref: str | None = None) -> str:

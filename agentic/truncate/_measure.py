@@ -95,9 +95,9 @@ class Measured:
             return _nth_newline(self.text, 0, len(self.text), self.line_feeds, nth) + 1
         after, rest = _locate(reversed(self.newlines), lines + closing)
         index = len(self.newlines) - 1 - after
-        found = self.newlines[index]
+        newline = self.newlines[index]
         start, end = index * _SLICE, min((index + 1) * _SLICE, len(self.text))
-        return _nth_newline(self.text, start, end, found, found + 1 - rest) + 1
+        return _nth_newline(self.text, start, end, newline, newline + 1 - rest) + 1
 
     def byte_end(self, size: int) -> int:
         """Return where the longest prefix of at most ``size`` bytes ends; the text is longer."""
@@ -160,59 +160,59 @@ def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _first_characters(encoded: bytes, size: int) -> int:
+def _first_characters(octets: bytes, size: int) -> int:
     """Count the characters that are entirely within the first ``size`` bytes."""
-    while size < len(encoded) and encoded[size] in _CONTINUATION:
+    while size < len(octets) and octets[size] in _CONTINUATION:
         size -= 1
-    return _characters(encoded[:size])
+    return _characters(octets[:size])
 
 
-def _last_characters(encoded: bytes, size: int) -> int:
+def _last_characters(octets: bytes, size: int) -> int:
     """Count the characters that are entirely within the last ``size`` bytes."""
-    start = len(encoded) - size
-    while start < len(encoded) and encoded[start] in _CONTINUATION:
+    start = len(octets) - size
+    while start < len(octets) and octets[start] in _CONTINUATION:
         start += 1
-    return _characters(encoded[start:])
+    return _characters(octets[start:])
 
 
-def _characters(encoded: bytes) -> int:
+def _characters(octets: bytes) -> int:
     # Faster than decoding, which would build the text as well.
-    return len(encoded.translate(None, _CONTINUATION))
+    return len(octets.translate(None, _CONTINUATION))
 
 
-def _locate(amounts: Iterable[int], wanted: int) -> tuple[int, int]:
-    """Return the slice in which the running sum reaches ``wanted``, and how far into it."""
+def _locate(amounts: Iterable[int], position: int) -> tuple[int, int]:
+    """Return the slice in which the running sum reaches ``position``, and how far into it."""
     for index, amount in enumerate(amounts):
-        if wanted <= amount:
-            return index, wanted
-        wanted -= amount
+        if position <= amount:
+            return index, position
+        position -= amount
     # Every caller asks for less than the whole, so only a bug of ours comes here.
     raise AssertionError("more is wanted than there is")
 
 
-def _nth_newline(text: str, start: int, end: int, found: int, nth: int) -> int:
+def _nth_newline(text: str, start: int, end: int, total: int, nth: int) -> int:
     """Return the position of the nth newline, counted from 1, between two positions.
 
     It alternates between a guess from the mean line length and bisection, because an uneven text
     can make every guess bad. On either side of a guess, the part with fewer newlines is counted.
     """
     guess = True
-    while _NEAR < nth <= found - _NEAR:
-        middle = start + ((end - start) * nth // found if guess else (end - start) // 2)
-        if nth * 2 < found:
+    while _NEAR < nth <= total - _NEAR:
+        middle = start + ((end - start) * nth // total if guess else (end - start) // 2)
+        if nth * 2 < total:
             before = text.count("\n", start, middle)
         else:
-            before = found - text.count("\n", middle, end)
+            before = total - text.count("\n", middle, end)
         if before < nth:
-            start, found, nth = middle, found - before, nth - before
+            start, total, nth = middle, total - before, nth - before
         else:
-            end, found = middle, before
+            end, total = middle, before
         guess = not guess
     # It is near one of the two ends: the steps start from that one.
     if nth > _NEAR:
-        while nth <= found:
+        while nth <= total:
             end = text.rfind("\n", 0, end)
-            found -= 1
+            total -= 1
         return end
     while nth:
         start = text.find("\n", start) + 1

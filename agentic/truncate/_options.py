@@ -118,16 +118,16 @@ def applied_limits(
     return lines, size
 
 
-def refusal(name: str, given: object, allowed: str, remedy: str) -> ValueError:
+def refusal(name: str, value: object, rule: str, remedy: str) -> ValueError:
     """Return the `ConfigError` for an invalid argument."""
     # Importing this here saves a sixth of the room's import; most programs never need it.
     from agentic.errors import ConfigError  # noqa: PLC0415
 
-    return ConfigError(name, given, allowed, remedy)
+    return ConfigError(name, value, rule, remedy)
 
 
-def _bad_limit(name: str, given: object) -> ValueError:
-    return refusal(name, given, "a whole number above 0 or None", "pass None for no limit")
+def _bad_limit(name: str, value: object) -> ValueError:
+    return refusal(name, value, "a whole number above 0 or None", "pass None for no limit")
 
 
 def _measure(content: str) -> Measured:
@@ -138,11 +138,11 @@ def _measure(content: str) -> Measured:
     return Measured(content)
 
 
-def _mode(given: object) -> Mode:
+def _mode(value: object) -> Mode:
     try:
-        return Mode(given)
+        return Mode(value)
     except ValueError as error:
-        raise refusal("mode", given, "head, tail or middle", "pass a Mode") from error
+        raise refusal("mode", value, "head, tail or middle", "pass a Mode") from error
 
 
 @attrs.frozen(kw_only=True, init=False)
@@ -181,7 +181,7 @@ class Options:
         return CUTS[self.mode](_measure(content), self.max_lines, self.max_bytes)
 
 
-def check_options(given: object) -> None:
-    """Raise unless `given` is an `Options`."""
-    if not isinstance(given, Options):
-        raise refusal("options", given, "truncate.Options", "pass Options(max_lines=...)")
+def check_options(value: object) -> None:
+    """Raise unless `value` is an `Options`."""
+    if not isinstance(value, Options):
+        raise refusal("options", value, "truncate.Options", "pass Options(max_lines=...)")

@@ -113,7 +113,7 @@ def test_needs_may_be_chosen(needs: Any) -> None:
     [
         (OSError("no terminal"), "OSError: no terminal"),
         (SystemExit(2), "SystemExit: 2"),
-        (True, "gave a bool instead"),
+        (True, "returned a bool instead"),
     ],
 )
 def test_failing_approver_allows_nothing(answer: object, told: str) -> None:

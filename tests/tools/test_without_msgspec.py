@@ -6,7 +6,9 @@ from collections.abc import Callable
 BLOCKED = "import sys; sys.modules['msgspec'] = None\n"
 
 
-def test_decorator_names_the_missing_extra(run_python: Callable[[str], str]) -> None:
+def test_decorator_names_the_missing_extra(
+    run_python: Callable[[str], str], remedy: Callable[[str], str]
+) -> None:
     """The error is an ImportError with the line to type."""
     printed = run_python(
         BLOCKED
@@ -21,7 +23,7 @@ def test_decorator_names_the_missing_extra(run_python: Callable[[str], str]) -> 
     """)
     )
 
-    assert printed == "agentic.tools.tool needs msgspec: pip install 'agentic-weave[tools]'"
+    assert printed == f"agentic.tools.tool needs msgspec: {remedy('tools')}"
 
 
 def test_everything_else_works(run_python: Callable[[str], str]) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+_SMALL = ("_base._lazy", "_base._short_repr")
 LOADED = "import sys, agentic.truncate; print(*sys.modules)"
 
 
@@ -24,4 +25,4 @@ def test_no_other_room_is_loaded(loaded: set[str]) -> None:
     ours = {name for name in loaded if name.startswith("agentic.")}
 
     others = {name for name in ours if not name.startswith("agentic.truncate")}
-    assert others <= {"agentic._lazy", "agentic.errors"}
+    assert others <= {f"agentic.{name}" for name in ("_base", *_SMALL, "errors")}
