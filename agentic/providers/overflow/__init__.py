@@ -2,6 +2,8 @@
 
 Start with `is_context_overflow` and `read_overflow`.
 
+`read_size_refusal` also tells a request that has too many bytes or too many images.
+
 All providers share one set of patterns, because gateways pass on the errors of other servers in
 their original wording. Errors that must not be taken for an overflow (quotas, rate limits, body
 size limits, output limits) are excluded. A server that truncates the prompt silently is recognized
@@ -11,5 +13,7 @@ by its token counts.
 from agentic.providers.overflow._detection import is_context_overflow, read_overflow
 from agentic.providers.overflow._detection import read_silent_overflow as read_silent_overflow
 from agentic.providers.overflow._error_text import Overflow as Overflow
+from agentic.providers.overflow._size_refusal import SizeRefusal as SizeRefusal
+from agentic.providers.overflow._size_refusal import read_size_refusal as read_size_refusal
 
 __all__ = ["is_context_overflow", "read_overflow"]

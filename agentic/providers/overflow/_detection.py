@@ -69,14 +69,14 @@ def read_overflow(error: Any) -> Overflow | None:
     """
     if isinstance(error, ContextOverflow):
         return Overflow(error.sent, error.window)
-    said = read_error_text(error)
-    if said.status in _NEVER or not _says_overflow(said):
+    info = read_error_text(error)
+    if info.status in _NEVER or not _says_overflow(info):
         return None
     # Sizes in fields of their own go first: they are exact, in whatever language the text is.
-    found = said.sizes
-    for read in map(read_sizes, said.texts):
-        found = as_overflow(found.sent or read.sent, found.window or read.window)
-    return found
+    sizes = info.sizes
+    for read in map(read_sizes, info.texts):
+        sizes = as_overflow(sizes.sent or read.sent, sizes.window or read.window)
+    return sizes
 
 
 def is_context_overflow(error: Any) -> bool:
@@ -88,18 +88,18 @@ def is_context_overflow(error: Any) -> bool:
     return read_overflow(error) is not None
 
 
-def _says_overflow(said: ErrorInfo) -> bool:
+def _says_overflow(info: ErrorInfo) -> bool:
     # Some gateways say no more than that the content is too large. It may have been too many bytes,
     # but then a smaller request helps as well.
-    if said.status == _TOO_LARGE and said.is_bare:
+    if info.status == _TOO_LARGE and info.is_bare:
         return True
     # A code is made for programs. It decides before any wording, which gateways rephrase.
-    if any(_OVERFLOW_CODE.fullmatch(code) for code in said.codes):
+    if any(_OVERFLOW_CODE.fullmatch(code) for code in info.codes):
         return True
-    if any(_OTHER_CODE.search(code) for code in said.codes):
+    if any(_OTHER_CODE.search(code) for code in info.codes):
         return False
     # Both, because errors about output limits and quotas use the words of an overflow.
-    return _any_of(OVERFLOWS, said.texts) and not _any_of(OTHER_ERRORS, said.texts)
+    return _any_of(OVERFLOWS, info.texts) and not _any_of(OTHER_ERRORS, info.texts)
 
 
 def _any_of(wordings: Mapping[str, re.Pattern[str]], texts: tuple[str, ...]) -> bool:
@@ -150,7 +150,7 @@ def read_silent_overflow(
     fills = usage.input >= _EDGE * window
     if fills and stop_reason is StopReason.MAX_TOKENS and usage.output <= _LITTLE * window:
         return Overflow(None, window)
-    estimated = estimated_input or 0
-    if estimated > window and (fills or usage.input < _FAR_BELOW * estimated):
-        return Overflow(estimated, window)
+    estimate = estimated_input or 0
+    if estimate > window and (fills or usage.input < _FAR_BELOW * estimate):
+        return Overflow(estimate, window)
     return None

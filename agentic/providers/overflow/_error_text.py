@@ -117,17 +117,17 @@ def read_error_text(error: Any) -> ErrorInfo:
     if not isinstance(error, BaseException):
         return _error_text(error, None, ())
     # OpenAI's and Anthropic's SDKs have `body`, Google's `details`, botocore and httpx `response`.
-    structured = [_peek(error, name) for name in ("body", "details", "response")]
-    structured.append(_peek(structured[-1], "text"))
+    sources = [_peek(error, name) for name in ("body", "details", "response")]
+    sources.append(_peek(sources[-1], "text"))
     # The class may be the only code, such as LiteLLM's ContextWindowExceededError.
     codes = (_code(type(error).__name__), _code(_peek(error, "code")))
-    said = _error_text(structured, status_of(error), codes)
+    text = _error_text(sources, status_of(error), codes)
     # The message is only a fallback: it repeats the body, including any part of the request.
-    if said.texts:
-        return said
-    read = _error_text(_text_of(error), said.status, (*codes, *said.codes))
+    if text.texts:
+        return text
+    read = _error_text(_text_of(error), text.status, (*codes, *text.codes))
     # Whoever has a response and no text from its body makes up a text of the status.
-    return attrs.evolve(read, is_bare=read.is_bare or structured[2] is not None)
+    return attrs.evolve(read, is_bare=read.is_bare or sources[2] is not None)
 
 
 def status_of(error: Any) -> int | None:
@@ -139,8 +139,8 @@ def status_of(error: Any) -> int | None:
     elif response is not None:  # httpx, requests
         response = _peek(response, "status_code")
     names = ("status_code", "code", "status", "http_status")
-    found = (*(_peek(error, name) for name in names), response)
-    return next((int(status) for status in found if _is_status(status)), None)
+    statuses = (*(_peek(error, name) for name in names), response)
+    return next((int(status) for status in statuses if _is_status(status)), None)
 
 
 def spell(text: str) -> str:
@@ -166,9 +166,9 @@ def _error_text(item: Any, status: int | None, codes: tuple[str, ...]) -> ErrorI
             words.append(_code(value))
         if _is_size(value):
             fields[name] = value
-    stated = [fields[name] for name in _STATUSES if _is_status(fields.get(name))]
+    status_fields = [fields[name] for name in _STATUSES if _is_status(fields.get(name))]
     return ErrorInfo(
-        status=status or next(iter(stated), None),
+        status=status or next(iter(status_fields), None),
         codes=tuple(filter(None, words)),
         texts=tuple(texts[:_ITEMS]),
         sizes=as_overflow(fields.get("n_prompt_tokens"), fields.get("n_ctx")),
@@ -242,14 +242,14 @@ def _is_status(value: Any) -> bool:
     return _is_size(value) and 100 <= value < 600  # noqa: PLR2004  what HTTP has
 
 
-def as_overflow(sent: int | None, window: int | None) -> Overflow:
+def as_overflow(size: int | None, window: int | None) -> Overflow:
     """Return the sizes. If what was sent would have fitted, that is not known: only the window is.
 
     A server that compares with `>=`, as LM Studio does, refuses equal sizes, too.
     """
-    if sent is not None and window is not None and sent <= window:
-        sent = None
-    return Overflow(sent or None, window or None)
+    if size is not None and window is not None and size <= window:
+        size = None
+    return Overflow(size or None, window or None)
 
 
 def read_sizes(text: str) -> Overflow:
@@ -260,13 +260,13 @@ def read_sizes(text: str) -> Overflow:
     >>> read_sizes("context limit: 190000 + 20000 > 200000")
     Overflow(sent=210000, window=200000)
     """
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for rule in _RULES:
         match = rule.search(text)
         if match is None:
             continue
-        named = {name: int(number) for name, number in match.groupdict().items()}
-        if "sent" in named:
-            named["sent"] += named.pop("reserved", 0)
-        found = named | found
-    return as_overflow(found.get("sent"), found.get("window"))
+        numbers = {name: int(number) for name, number in match.groupdict().items()}
+        if "sent" in numbers:
+            numbers["sent"] += numbers.pop("reserved", 0)
+        sizes = numbers | sizes
+    return as_overflow(sizes.get("sent"), sizes.get("window"))
