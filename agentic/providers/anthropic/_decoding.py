@@ -7,6 +7,8 @@ positions of its blocks (on the wire, tool results and the user's words share a 
 before and after it. `{"system": ...}` is a string or blocks from the request's `system`.
 
 The block types: https://platform.claude.com/docs/en/api/messages/create (2026-11).
+
+A complete reply is decoded into its message, its token usage and why it ended.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,9 +16,18 @@ from typing import Any
 
 import attrs
 
+from agentic.loop import Decision
 from agentic.messages import Media, Message, ProviderPayload, Role, ToolError, ToolResult
+from agentic.providers._bound_requests import input_transformations
 from agentic.providers.kit import Decoded, at, items_at, plain, text_at
 from agentic.providers.kit._ids import KnownIds
+from agentic.providers.kit._iterations import (
+    is_server_call,
+    last_request_in,
+    read_counts,
+    requests_in,
+    used_server_tools,
+)
 from agentic.providers.kit._json import json_text
 from agentic.providers.kit._media import from_base64
 from agentic.providers.kit._messages import (
@@ -25,6 +36,7 @@ from agentic.providers.kit._messages import (
     decoded_native,
     decoded_result,
 )
+from agentic.usage import StopReason, StopWords, Usage
 
 NAME = "anthropic"
 INVALID_JSON = "INVALID_JSON"
@@ -43,9 +55,9 @@ def decode(messages: Iterable[Any], /) -> list[Message]:
     >>> [message.role for message in decode([{"role": "user", "content": "Hello."}])]
     ['user']
     """
-    given = plain(messages)
-    wire = given if isinstance(given, list) else []
-    return [message for found in IncrementalDecoder().read(wire) for message in found.messages]
+    wire_messages = plain(messages)
+    wire = wire_messages if isinstance(wire_messages, list) else []
+    return [message for group in IncrementalDecoder().read(wire) for message in group.messages]
 
 
 @attrs.define
@@ -68,15 +80,15 @@ class IncrementalDecoder:
     def read(self, wire: list[Any], before: int = 0, start: int = 0, /) -> list[Decoded]:
         """Read messages from index `start` on; the first item of `wire` has the index `before`."""
         roles = [None, *(at(item, "role") for item in wire), None]
-        decoded = []
+        result = []
         for position in range(start, before + len(wire)):
             place = position - before
             payloads = _payloads(wire[place], [roles[place], roles[place + 2]])
             messages = [self._read(position, payload, payloads[0]) for payload in payloads]
             # The role after it is not known yet.
             is_open = place + 1 == len(wire) and at(payloads[0], "between") is not None
-            decoded.append(Decoded(1, tuple(messages), is_open))
-        return decoded
+            result.append(Decoded(1, tuple(messages), is_open))
+        return result
 
     def _read(self, position: int, payload: Any, first: Any) -> Message:
         wire = wire_message(payload)
@@ -140,9 +152,9 @@ def without_thinking(payload: Any) -> Any:
     wire = wire_message(payload)
     if not isinstance(wire, dict) or not isinstance(wire.get("content"), list):
         return payload
-    kept = [block for block in wire["content"] if not is_thinking(block)]
-    stripped = {**wire, "content": kept}
-    return stripped if wire is payload else {**payload, "message": stripped}
+    blocks = [block for block in wire["content"] if not is_thinking(block)]
+    rest = {**wire, "content": blocks}
+    return rest if wire is payload else {**payload, "message": rest}
 
 
 def is_thinking(block: Any) -> bool:
@@ -187,7 +199,7 @@ def _read(item: Any, names: Mapping[str, str], native: ProviderPayload | None = 
         return _reply(blocks, native)
     if role == "system":
         return _system(blocks, native)
-    media = [found for found in map(_media_of, blocks) if found]
+    media = [part for part in map(_media_of, blocks) if part]
     text = "\n\n".join(filter(None, map(text_of, blocks)))
     results = [_result(block, names) for block in blocks if _is_result(block)]
     if results:
@@ -233,7 +245,7 @@ def _result(block: Any, names: Mapping[str, str]) -> ToolResult:
         text = content
     else:
         inner = blocks_of(content)
-        media = tuple(found for found in map(_media_of, inner) if found)
+        media = tuple(part for part in map(_media_of, inner) if part)
         text = "\n".join(filter(None, map(text_of, inner)))
     call_id = text_at(block, "tool_use_id")
     if at(block, "is_error") is True:
@@ -300,3 +312,110 @@ def _media_of(block: Any) -> Media | None:
         text_at(source, "url"),
         extra={"file_id": file_id} if file_id else {},
     )
+
+
+# All but the last: https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
+# (2026-11). `compaction` is from a beta: the pause after the server compacted the conversation,
+# https://platform.claude.com/docs/en/build-with-claude/compaction. A paused turn is neither done
+# nor cut off: the Decider continues it, so a caller sees these two words only after several
+# consecutive pauses.
+STOP_WORDS = StopWords(
+    NAME,
+    {
+        "end_turn": StopReason.STOP,
+        "stop_sequence": StopReason.STOP,
+        "tool_use": StopReason.TOOL,
+        "max_tokens": StopReason.MAX_TOKENS,
+        "model_context_window_exceeded": StopReason.MAX_TOKENS,
+        "refusal": StopReason.CONTENT_FILTER,
+        "pause_turn": StopReason.OTHER,
+        "compaction": StopReason.OTHER,
+    },
+)
+
+_NOTHING = {"type": "text", "text": ""}
+
+
+def decode_response(response: Any, /) -> Decision:
+    """Read a reply. Its blocks, with thinking and signatures, are the payload to send back.
+
+    >>> decode_response({"content": [{"type": "text", "text": "Done."}]}).reply
+    'Done.'
+    """
+    data = plain(response)
+    blocks = reply_blocks(data)
+    payload = {"role": "assistant", "content": blocks}
+    message = read_payload(payload) or Message("assistant")
+    tokens = usage(data) if isinstance(_usage_of(data), dict) else None
+    return Decision(
+        message.content,
+        message.tool_calls,
+        tokens,
+        stop_reason(data),
+        ProviderPayload(NAME, payload) if blocks else None,
+        stop_word=text_at(data, "stop_reason"),
+        reasoning=message.reasoning,
+        media=message.media,
+        provider=NAME,
+        response_model=text_at(data, "model"),
+        response_id=text_at(data, "id"),
+        last_request=last_request_in(_usage_of(data)) if tokens and tokens.summed else None,
+        input_transformations=input_transformations(data),
+    )
+
+
+def reply_blocks(response: Any) -> list[Any]:
+    """Return the blocks of a response that are sent back with the next request.
+
+    An empty text is left out: a stream may contain one, but the API rejects it in a request
+    (https://github.com/anthropics/claude-code/issues/59812).
+    """
+    return [block for block in blocks_of(at(response, "content")) if block != _NOTHING]
+
+
+def stop_reason(response: Any, /) -> StopReason:
+    """Return why a reply ended.
+
+    >>> stop_reason({"stop_reason": "refusal"})
+    <StopReason.CONTENT_FILTER: 'content_filter'>
+    """
+    data = plain(response)
+    if at(data, "type") == "error":
+        return StopReason.ERROR
+    # A server that says end_turn next to a call waits for its result all the same.
+    calls = any(at(block, "type") == "tool_use" for block in items_at(data, "content"))
+    return STOP_WORDS.reason(text_at(data, "stop_reason") or None, has_tool_calls=calls)
+
+
+def usage(response: Any, /) -> Usage:
+    """Return a reply's usage. The provider counts cached tokens separately; `input` includes them.
+
+    The tokens of a compaction on the server and of an advisor are in `iterations` only, and are not
+    counted: they do not reflect the size of the context, and have separate prices
+    (https://platform.claude.com/docs/en/build-with-claude/compaction, 2026-11).
+
+    >>> usage({"usage": {"input_tokens": 5, "cache_read_input_tokens": 90, "output_tokens": 7}})
+    Usage(input=95, output=7, total=0, cache_read=90, cache_write=0, reasoning=0)
+    """
+    data = plain(response)
+    counts = _usage_of(data)
+    return attrs.evolve(read_counts(counts), summed=_is_sum(data, counts))
+
+
+def _is_sum(data: Any, counts: Any) -> bool:
+    """Return whether a usage adds up several requests, or is not that of the conversation now.
+
+    The server sends the conversation again after each of its own tools, and counts what it read
+    from the cache each time.
+    """
+    requests = requests_in(counts)
+    if requests:
+        replies = [each for each in requests if text_at(each, "type") != "compaction"]
+        return len(replies) != 1 or replies[-1] is not requests[-1]
+    ran = any(is_server_call(text_at(block, "type")) for block in items_at(data, "content"))
+    return ran or used_server_tools(counts)
+
+
+def _usage_of(data: Any) -> Any:
+    """Return the usage in a response, or in the event that starts a streamed one."""
+    return at(data, "usage") or at(data, "message", "usage")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from agentic.messages import Message
 from agentic.providers import anthropic
 from agentic.testing import conversations
+from agentic.usage import Usage
 
 CONVERSATIONS = conversations(damaged=True) | conversations(damaged=False)
 KEYS = [
@@ -99,8 +100,8 @@ def test_depth_is_no_reason_to_raise(nested: Callable[[Any], Any]) -> None:
         deep = nested(deep)
     request = {"messages": [{"role": "user", "content": deep}], "system": deep, "usage": deep}
 
-    anthropic.validate(request)
-    anthropic.encode_request(anthropic.decode_request(request))
-    anthropic.usage(request)
-    anthropic.decode_response(request)
+    assert isinstance(anthropic.validate(request), list)
+    assert "messages" in anthropic.encode_request(anthropic.decode_request(request))
+    assert anthropic.usage(request) == Usage()
+    assert anthropic.decode_response(request).tool_calls == ()
     anthropic.StreamedResponse().feed(request)
