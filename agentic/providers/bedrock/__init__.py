@@ -1,11 +1,11 @@
 """Amazon Bedrock, through the Converse and ConverseStream operations.
 
-Start with `Decider`, `decode_response` and `encode_request`.
+Start with `Decider`, `decode_response` and `encode_request`; `ADAPTER` has all of it.
 
 The operations are the same for every model, but models differ in what they accept. Given the model,
 `encode_request` and `validate` apply the rules of some model families. `Decider` calls a
 `bedrock-runtime` client that the caller passes in, either boto3's or one whose methods are
-coroutines: pip install 'agentic-weave[bedrock]'. Everything else is pure, and reads and writes
+coroutines: the extra `bedrock`. Everything else is pure, and reads and writes
 messages of content blocks as JSON data, with bytes in base64.
 
 Where each part of a conversation goes:
@@ -25,35 +25,33 @@ Where each part of a conversation goes:
   and results alike, and so is an id that a rebuilt call of a later round uses again. Arguments that
   are not a JSON object, or are nested too deeply for Python to walk through, are sent as
   `{"unparsed_arguments": text}`.
-- Some families reject text next to calls or results in one turn. For them (see `_families`), the
+- Some families reject text next to calls or results in one turn. For them (see `_encoding`), the
   turn is split by a short turn of the other role. Blank texts are left out where they are rejected.
 """
 
 import typing
 
-from agentic import _lazy
-from agentic.providers.bedrock._blocks import for_boto3 as for_boto3
-from agentic.providers.bedrock._decider import Decider
+from agentic._base import _lazy
+from agentic.providers.bedrock._decider import ADAPTER, Decider
+from agentic.providers.bedrock._decider import StreamedResponse as StreamedResponse
 from agentic.providers.bedrock._decoding import NAME as NAME
+from agentic.providers.bedrock._decoding import STOP_WORDS as STOP_WORDS
 from agentic.providers.bedrock._decoding import IncrementalDecoder as IncrementalDecoder
 from agentic.providers.bedrock._decoding import decode as decode
-from agentic.providers.bedrock._decoding import decode_request
+from agentic.providers.bedrock._decoding import decode_request as decode_request
+from agentic.providers.bedrock._decoding import decode_response
+from agentic.providers.bedrock._decoding import for_boto3 as for_boto3
+from agentic.providers.bedrock._decoding import stop_reason as stop_reason
+from agentic.providers.bedrock._decoding import usage as usage
 from agentic.providers.bedrock._encoding import encode as encode
 from agentic.providers.bedrock._encoding import encode_request
 from agentic.providers.bedrock._encoding import encode_tools as encode_tools
-from agentic.providers.bedrock._replies import STOP_WORDS as STOP_WORDS
-from agentic.providers.bedrock._replies import decode_response
-from agentic.providers.bedrock._replies import stop_reason as stop_reason
-from agentic.providers.bedrock._replies import usage as usage
-from agentic.providers.bedrock._streaming import StreamedResponse as StreamedResponse
 from agentic.providers.overflow import is_context_overflow as is_context_overflow
 
 if typing.TYPE_CHECKING:
-    from agentic.providers.validators.bedrock import validate
+    from agentic.providers.bedrock._validation import validate
 
-__all__ = ["Decider", "decode_request", "decode_response", "encode_request", "validate"]
+__all__ = ["ADAPTER", "Decider", "decode_response", "encode_request", "validate"]
 
 # No Decider needs it.
-__getattr__, __dir__ = _lazy.load_lazily(
-    __name__, {"validate": "agentic.providers.validators.bedrock"}
-)
+__getattr__, __dir__ = _lazy.load_lazily(__name__, {"validate": "._validation"})

@@ -4,6 +4,11 @@ A blocking client is called in daemon threads, so that the event loop is not blo
 `asyncio.to_thread` is not used: `asyncio.run` waits for its threads at the end, so a cancelled run
 would hang until the provider answers or boto3's read timeout expires (60 s). An abandoned daemon
 thread ends when its call returns, and closes the response.
+
+A streamed reply is assembled from its events.
+
+`messageStop` ends the message; the usage comes after it, in `metadata`. An event is a dict with one
+key, the name of its type, as boto3 yields it.
 """
 
 import asyncio
@@ -18,6 +23,7 @@ from typing import Any
 
 import attrs
 
+from agentic.errors import ProviderError
 from agentic.limits import ModelLimits
 from agentic.loop import Input
 from agentic.providers._bound_requests import (
@@ -26,15 +32,236 @@ from agentic.providers._bound_requests import (
     leave_out_blocks,
     with_drop,
 )
-from agentic.providers._model import ModelDecider, counted_tokens
-from agentic.providers.bedrock._blocks import for_boto3
-from agentic.providers.bedrock._decoding import NAME
-from agentic.providers.bedrock._encoding import TOOL_NAMES, encode_request
-from agentic.providers.bedrock._families import mark_for_cache, part_turns
-from agentic.providers.bedrock._replies import decode_response
-from agentic.providers.bedrock._streaming import StreamedResponse
-from agentic.providers.kit import at, items_at, text_at
+from agentic.providers._model import ModelDecider, ModelStream, counted_tokens, reported_error
+from agentic.providers.bedrock._decoding import (
+    NAME,
+    STOP_WORDS,
+    IncrementalDecoder,
+    as_json,
+    decode,
+    decode_request,
+    decode_response,
+    for_boto3,
+    stop_reason,
+    usage,
+)
+from agentic.providers.bedrock._encoding import (
+    TOOL_NAMES,
+    encode,
+    encode_request,
+    mark_for_cache,
+    part_turns,
+)
+from agentic.providers.kit import (
+    Adapter,
+    RequestForm,
+    Sdk,
+    at,
+    items_at,
+    longest_reply,
+    parse_object,
+    text_at,
+    validator_in,
+)
+from agentic.providers.kit._json import is_deep
+from agentic.providers.kit._media import from_base64, to_base64
 from agentic.providers.kit._record import RecordRole, valid_record_role
+from agentic.providers.kit._streamed_texts import GrowingText, index_in
+from agentic.providers.overflow import is_context_overflow
+
+# https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html (2026-11):
+# an error in a stream arrives after the response's status; these are the equivalent statuses.
+_STATUS = {
+    "internalServerException": 500,
+    "modelStreamErrorException": 424,
+    "modelTimeoutException": 408,
+    "serviceUnavailableException": 503,
+    "throttlingException": 429,
+    "validationException": 400,
+}
+
+# A field of random length, which hides the size of an event's content from the network.
+_PADDING = "p"
+
+
+@attrs.define
+class StreamedResponse(ModelStream):
+    """Assembles one streamed reply from its events.
+
+    >>> reply = StreamedResponse()
+    >>> reply.feed({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": "Hi."}}})
+    'Hi.'
+    >>> reply.feed({"messageStop": {"stopReason": "end_turn"}})
+    ''
+    >>> reply.response()["output"]["message"]["content"]
+    [{'text': 'Hi.'}]
+    """
+
+    _role: str = attrs.field(init=False, default="assistant")
+    _blocks: dict[int, "_Block"] = attrs.field(init=False, factory=dict)
+    _end: dict[str, Any] | None = attrs.field(init=False, default=None)
+    _metadata: dict[str, Any] = attrs.field(init=False, factory=dict)
+
+    def _process(self, event: Any) -> str:
+        text = ""
+        data = as_json(event)
+        for kind, body in data.items() if isinstance(data, dict) else ():
+            if kind.endswith("Exception"):
+                raise self._failure(kind, body)
+            if isinstance(body, dict):
+                text += self._take(kind, body)
+        return text
+
+    def _take(self, kind: str, body: dict[str, Any]) -> str:
+        if kind == "messageStart":
+            self._role = text_at(body, "role") or self._role
+        elif kind == "contentBlockStart":
+            self._block(body).start(body.get("start"))
+        elif kind == "contentBlockDelta":
+            return self._block(body).add(body.get("delta"))
+        elif kind == "messageStop":
+            self._end = _unpadded(body)
+        elif kind == "metadata":
+            self._metadata |= _unpadded(body)
+        elif kind == "ResponseMetadata":  # not an event of the service: the Decider adds it
+            self._metadata[kind] = body
+        return ""
+
+    def _block(self, body: dict[str, Any]) -> "_Block":
+        index = index_in(body.get("contentBlockIndex")) or 0
+        if index not in self._blocks and isinstance(at(body, "delta", "toolUse"), dict):
+            # Arguments under an index that no call began with continue the latest call.
+            latest = next(reversed(self._blocks.values()), None)
+            if latest is not None and latest.is_call:
+                return latest
+        return self._blocks.setdefault(index, _Block())
+
+    def _failure(self, kind: str, body: Any) -> ProviderError:
+        text = text_at(body, "message") or text_at(body, "originalMessage") or str(body)
+        problem = f"{kind}: {text}"
+        return reported_error({kind: body}, NAME, self.model, _STATUS.get(kind), problem)
+
+    def _built(self) -> dict[str, Any] | None:
+        if self._end is None:
+            return None
+        blocks = [self._blocks[index].build() for index in sorted(self._blocks)]
+        content = [block for block in blocks if block is not None]
+        message = {"role": self._role, "content": content}
+        return {"output": {"message": message}, **self._end, **self._metadata}
+
+
+def _unpadded(body: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if name != _PADDING}
+
+
+@attrs.define
+class _Block:
+    """One content block, as received so far."""
+
+    # Only calls, results and images are announced; the first delta begins any other block.
+    _start: dict[str, Any] = attrs.field(factory=dict)
+    _text: GrowingText = attrs.field(factory=GrowingText)
+    _input: GrowingText | None = None
+    """A call's arguments so far, which are JSON text."""
+    _reasoning: dict[str, list[str]] = attrs.field(factory=dict)
+    _results: list[dict[str, Any]] = attrs.field(factory=list)
+    _citations: list[Any] = attrs.field(factory=list)
+    _image: dict[str, Any] = attrs.field(factory=dict)
+    _image_bytes: list[str] = attrs.field(factory=list)
+
+    @property
+    def is_call(self) -> bool:
+        return self._input is not None or isinstance(self._start.get("toolUse"), dict)
+
+    def start(self, start: Any) -> None:
+        if isinstance(start, dict):
+            self._start |= start
+
+    def add(self, delta: Any) -> str:
+        """Process a delta; return its text."""
+        if isinstance(at(delta, "toolUse"), dict):
+            # An empty piece, too, says that the block is a call; its start may be missing.
+            self._input = self._input or GrowingText()
+            self._input.add(text_at(delta, "toolUse", "input"))
+        for name, piece in _dict(at(delta, "reasoningContent")).items():
+            if isinstance(piece, str):
+                self._reasoning.setdefault(name, []).append(piece)
+        self._results += [part for part in items_at(delta, "toolResult") if isinstance(part, dict)]
+        if isinstance(at(delta, "citation"), dict):
+            self._citations.append(at(delta, "citation"))
+        self._add_image(at(delta, "image"))
+        return self._text.add(text_at(delta, "text"))
+
+    def _add_image(self, image: Any) -> None:
+        if isinstance(image, dict):
+            self._image |= image
+            if piece := text_at(image, "source", "bytes"):
+                self._image_bytes.append(piece)
+
+    def build(self) -> dict[str, Any] | None:
+        """Return the block; None for an empty one."""
+        call, result = self._start.get("toolUse"), self._start.get("toolResult")
+        if self._input is not None or isinstance(call, dict):
+            return {"toolUse": {**_dict(call), "input": _parsed(str(self._input or ""))}}
+        if self._results or isinstance(result, dict):
+            return {"toolResult": {**_dict(result), "content": _merged(self._results)}}
+        if self._reasoning:
+            return {"reasoningContent": _reasoning(self._reasoning)}
+        if self._image or "image" in self._start:
+            return {"image": self._built_image()}
+        return self._said()
+
+    def _built_image(self) -> dict[str, Any]:
+        image = {**_dict(self._start.get("image")), **self._image}
+        if len(self._image_bytes) > 1:
+            image["source"] = {"bytes": _joined_base64(self._image_bytes)}
+        return image
+
+    def _said(self) -> dict[str, Any] | None:
+        text = {"text": str(self._text)} if self._text else None
+        if not self._citations:
+            return text
+        content = [text] if text else []
+        return {"citationsContent": {"content": content, "citations": self._citations}}
+
+
+def _dict(data: Any) -> dict[str, Any]:
+    return data if isinstance(data, dict) else {}
+
+
+def _parsed(text: str) -> Any:
+    # The model's own text is kept if it is no JSON object: the next request wraps it in one.
+    value = parse_object(text)
+    return text if value is None or is_deep(value) else value
+
+
+def _merged(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Join adjacent pieces of text."""
+    result: list[dict[str, Any]] = []
+    for part in parts:
+        if result and part.keys() == result[-1].keys() == {"text"}:
+            result[-1] = {"text": text_at(result[-1], "text") + text_at(part, "text")}
+        else:
+            result.append(part)
+    return result
+
+
+def _reasoning(pieces: dict[str, list[str]]) -> dict[str, Any]:
+    # Encrypted thinking, which comes in pieces of base64 and has neither.
+    if "text" not in pieces and "signature" not in pieces:
+        return {name: _joined_base64(values) for name, values in pieces.items()}
+    texts = {name: "".join(values) for name, values in pieces.items()}
+    # The API requires a text next to a signature.
+    return {"reasoningText": {"text": "", **texts}}
+
+
+def _joined_base64(pieces: list[str]) -> str:
+    # Encoded piece by piece, so each may end with padding, which is invalid in the middle.
+    octets = [from_base64(piece) for piece in pieces]
+    if None in octets:
+        return "".join(pieces)
+    return to_base64(b"".join(part or b"" for part in octets))
+
 
 # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseTokensRequest.html
 _COUNTED = ("messages", "system", "toolConfig", "additionalModelRequestFields")
@@ -60,6 +287,7 @@ class Decider(ModelDecider):
     """
 
     _provider = NAME
+    _sdks = frozenset({"boto3", "botocore"})
     _tool_names = TOOL_NAMES
     _decode = staticmethod(decode_response)
     _stream_type = StreamedResponse
@@ -101,15 +329,15 @@ class Decider(ModelDecider):
         Raises:
             RequestFailed: there is no count, as for some models.
         """
-        given = self._arguments(request, marked=False)
-        counted = {name: given[name] for name in _COUNTED if name in given}
+        arguments = self._arguments(request, marked=False)
+        fields = {name: arguments[name] for name in _COUNTED if name in arguments}
 
         async def count(converse: dict[str, Any]) -> Any:
             method = self.client.count_tokens
             return await _call(partial(method, modelId=self.model, input={"converse": converse}))
 
         async with self._errors():
-            answer = await self._bound.send(count, counted, self.model)
+            answer = await self._bound.send(count, fields, self.model)
         return counted_tokens(answer, "inputTokens", NAME)
 
     async def _ask(self, method: Callable[..., Any], request: Input) -> Any:
@@ -119,7 +347,7 @@ class Decider(ModelDecider):
             has_two_kinds, has_marks = self._has_two_kinds, self.prompt_cache and self._takes_marks
             try:
                 return await self._bound.send(
-                    lambda sent: _call(partial(method, **sent)),
+                    lambda arguments: _call(partial(method, **arguments)),
                     self._arguments(request),
                     self.model,
                 )
@@ -183,9 +411,9 @@ async def _told(answer: Any) -> AsyncGenerator[Any, None]:
     """Yield the events, with each error that boto3 raises for an event turned back into it."""
     # The id of the request is next to the stream, not in it.
     yield {"ResponseMetadata": at(answer, "ResponseMetadata")}
-    async with contextlib.aclosing(_events(answer["stream"])) as given:
+    async with contextlib.aclosing(_events(answer["stream"])) as stream:
         try:
-            async for event in given:
+            async for event in stream:
                 yield event
         except Exception as error:
             # By its name, since botocore is not imported: the client is the caller's.
@@ -209,21 +437,21 @@ def _with_options(
     >>> _with_options({"system": [{"text": "Be brief."}], "messages": []}, cached)["system"]
     [{'text': 'Be brief.'}, {'cachePoint': {'type': 'default'}}]
     """
-    merged = {**request, **options, "messages": request["messages"]}
+    result = {**request, **options, "messages": request["messages"]}
     if isinstance(options.get("system"), list):
-        merged["system"] = [*items_at(request, "system"), *options["system"]]
-    given = options.get("toolConfig")
-    if isinstance(given, Mapping):
-        own, theirs = items_at(request, "toolConfig", "tools"), items_at(given, "tools")
-        config = {**given, "tools": [*own, *theirs]}
+        result["system"] = [*items_at(request, "system"), *options["system"]]
+    tools = options.get("toolConfig")
+    if isinstance(tools, Mapping):
+        own, theirs = items_at(request, "toolConfig", "tools"), items_at(tools, "tools")
+        config = {**tools, "tools": [*own, *theirs]}
         # Placeholders for tools that are gone must not be chosen.
         if not (offered or theirs):
             config.pop("toolChoice", None)
-        merged["toolConfig"] = config
+        result["toolConfig"] = config
         # At least one is required (API_runtime_ToolConfiguration, 2026-11).
         if not config["tools"]:
-            del merged["toolConfig"]
-    return merged
+            del result["toolConfig"]
+    return result
 
 
 async def _call(function: Callable[[], Any]) -> Any:
@@ -235,7 +463,7 @@ async def _call(function: Callable[[], Any]) -> Any:
 async def _in_thread(function: Callable[[], Any]) -> Any:
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
-    handed = _Handed()
+    handover = _Handed()
 
     def settle(error: BaseException | None) -> None:
         # Cancelled while the thread was waiting.
@@ -249,7 +477,7 @@ async def _in_thread(function: Callable[[], Any]) -> Any:
     def work() -> None:
         problem: BaseException | None = None
         try:
-            handed.over(function())
+            handover.over(function())
         except StopIteration as error:  # no future takes one; a coroutine raises this instead
             problem = RuntimeError("the client's method raised StopIteration")
             problem.__cause__ = error
@@ -258,16 +486,16 @@ async def _in_thread(function: Callable[[], Any]) -> Any:
         try:
             loop.call_soon_threadsafe(settle, problem)
         except RuntimeError:  # the loop is closed
-            handed.refuse()
+            handover.refuse()
 
     _start(work)
     try:
         await future
     # A cancellation as well: the answer will not be taken any more.
     except BaseException:
-        handed.refuse()
+        handover.refuse()
         raise
-    return handed.take()
+    return handover.take()
 
 
 @attrs.define(eq=False)
@@ -392,3 +620,40 @@ class _Reader:
             self.loop.call_soon_threadsafe(self.queue.put_nowait, item)
         except RuntimeError:  # the loop is closed
             self.left = True
+
+
+ADAPTER = Adapter(
+    name=NAME,
+    stop_words=STOP_WORDS,
+    decode=decode,
+    decode_request=decode_request,
+    decode_response=decode_response,
+    usage=usage,
+    stop_reason=stop_reason,
+    streamed_response=StreamedResponse,
+    list_decoder=IncrementalDecoder,
+    encode=encode,
+    encode_request=encode_request,
+    validate=validator_in("agentic.providers.bedrock._validation"),
+    is_context_overflow=is_context_overflow,
+    decider=Decider,
+    form=RequestForm(
+        "messages",
+        "system",
+        lambda request: at(request, "toolConfig", "tools"),
+        has_system_role=False,
+        parts_replies=True,
+        replies="merged",
+        # Older versions of Converse reject two user messages in a row.
+        parts_users=True,
+        text_block={},
+        family="claude",
+    ),
+    sdk=Sdk(
+        install="agentic-weave[bedrock]",
+        module="boto3",
+        make=lambda sdk: sdk.client("bedrock-runtime"),
+    ),
+    reply_tokens=lambda options, _: longest_reply(options, [("inferenceConfig", "maxTokens")]),
+    trace_name="aws.bedrock",
+)

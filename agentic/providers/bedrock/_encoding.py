@@ -3,26 +3,36 @@
 Blocks that are sent back are changed if the model wrote something that Bedrock rejects: arguments
 must be an object (https://github.com/vercel/ai/pull/19023), and an invalid tool name that a model
 made up would make every later request fail (https://github.com/vercel/ai/pull/17769).
+
+What only some models behind Converse accept is known by the model family in the `modelId`.
+
+Explicit caching: https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html (read on
+2026-11-22). Claude accepts a `cachePoint` after tools, after system and in messages; Nova only
+after system and in messages (https://github.com/NousResearch/hermes-agent/issues/97281). Any other
+model rejects the request. At most four are allowed. The encoder of Anthropic's own API explains
+the choice of places.
 """
 
 import re
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import is_
 from typing import Any
 
 import attrs
 
 from agentic.messages import Message, ToolCall, ToolResult, close_open_rounds
-from agentic.providers.bedrock._blocks import DocumentNames, encode_media, is_sound, read_media
 from agentic.providers.bedrock._decoding import (
     NAME,
+    DocumentNames,
     decode_payload,
+    encode_media,
     is_blank,
+    is_sound,
     read_call,
+    read_media,
     without_reasoning,
 )
-from agentic.providers.bedrock._families import fit_family, refuses_last_reply
 from agentic.providers.kit import (
     NameRule,
     RecordRole,
@@ -40,6 +50,199 @@ from agentic.providers.kit._json import UNPARSED, is_deep, json_text
 from agentic.providers.kit._media import text_with_media
 from agentic.providers.kit._messages import payload_facts, write_calls
 from agentic.tools import ToolDefinition
+
+# Llama 4: https://github.com/strands-agents/harness-sdk/issues/1223. Mistral Large: the integration
+# tests of https://github.com/langchain-ai/langchain-aws expect a rejection. Recorded: Claude 4.5
+# accepts both, Nova 2 text next to results, Nova Micro and Kimi K2 text next to calls. The Decider
+# recognizes others by their error (https://github.com/langchain-ai/langchain-aws/issues/141,
+# https://github.com/BerriAI/litellm/issues/6053, https://github.com/microsoft/autogen/issues/6480).
+_TWO_KINDS_REFUSED = ("meta.llama", "mistral.")
+
+# https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolResultContentBlock.html
+# (2026-11): only Claude and Nova; Llama, too, accepts documents (recorded). The ARN of a profile
+# does not name its family.
+_IMAGES_IN_RESULTS = ("anthropic.", "amazon.nova", ":application-inference-profile/")
+_SEE_BELOW = {"text": "(See the image after the results.)"}
+
+_TALK = {
+    *("text", "image", "document", "video", "audio"),
+    *("guardContent", "citationsContent", "searchResult"),
+}
+
+# The short turn that splits a turn of a role, since roles have to alternate.
+_BETWEEN = {
+    "user": {"role": "assistant", "content": [{"text": "(The results have arrived.)"}]},
+    "assistant": {"role": "user", "content": [{"text": "(Go on.)"}]},
+}
+
+# Claude since 3.5 Haiku. 3.5 Sonnet has a cache only for participants of a preview.
+_CLAUDE = re.compile(r"anthropic\.claude-(?!v\d|instant|3-(?:opus|sonnet|haiku)|3-5-sonnet)")
+# From 4.6 on: https://github.com/anomalyco/opencode/issues/29760 (2026-05) quotes the error.
+_WITHOUT_PREFILL = re.compile(r"claude-[a-z]+-(4[-.][6-9]|[5-9])(?![0-9])")
+_NOVA = re.compile(r"amazon\.nova-(?:micro|lite|pro|premier|2-lite)-")
+_MARK = {"cachePoint": {"type": "default"}}
+
+
+def refuses_two_kinds(model: str) -> bool:
+    """Return whether a family rejects text next to calls or results in one turn.
+
+    >>> refuses_two_kinds("us.meta.llama4-scout-17b-instruct-v1:0"), refuses_two_kinds("")
+    (True, False)
+    """
+    return any(family in model for family in _TWO_KINDS_REFUSED)
+
+
+def refuses_last_reply(model: str) -> bool:
+    """Return whether a model rejects a reply as the last message, which it cannot continue.
+
+    >>> refuses_last_reply("us.anthropic.claude-opus-4-6-v1"), refuses_last_reply("")
+    (True, False)
+    """
+    return _WITHOUT_PREFILL.search(model) is not None
+
+
+def shows_images_in_results(model: str) -> bool:
+    """Return whether a family accepts images in a result; True if the id does not name a family.
+
+    >>> shows_images_in_results("us.amazon.nova-lite-v1:0"), shows_images_in_results("meta.llama4")
+    (True, False)
+    """
+    return not model or any(family in model for family in _IMAGES_IN_RESULTS)
+
+
+def wants_results_first(model: str) -> bool:
+    """Return whether a family, such as Claude, expects results at the start of their message.
+
+    >>> wants_results_first("us.anthropic.claude-sonnet-4-5-20250929-v1:0")
+    True
+    """
+    # https://github.com/nulib/dc-api-v2/pull/296 quotes the error.
+    return "anthropic." in model
+
+
+def fit_family(messages: list[Any], model: str) -> list[Any]:
+    """Return the messages as the family requires them; unchanged for an unknown family."""
+    if not shows_images_in_results(model):
+        messages = list(map(_images_after_results, messages))
+    if refuses_two_kinds(model):
+        return part_turns(messages)
+    return list(map(_results_first, messages)) if wants_results_first(model) else messages
+
+
+def _images_after_results(message: Any) -> Any:
+    """Return the message with the images of its results as blocks after the others."""
+    images: list[Any] = []
+    blocks: list[Any] = []
+    for block in items_at(message, "content"):
+        content = items_at(block, "toolResult", "content")
+        shown = [part for part in content if isinstance(at(part, "image"), dict)]
+        rest = [part for part in content if part not in shown] or [_SEE_BELOW]
+        result = {**block["toolResult"], "content": rest} if shown else None
+        blocks.append({**block, "toolResult": result} if shown else block)
+        images += shown
+    return {**message, "content": blocks + images} if images else message
+
+
+def part_turns(messages: list[Any]) -> list[Any]:
+    """Split each turn of two kinds in two, with a short turn of the other role in between.
+
+    Results come before the other content and calls after it, as in the whole turn.
+
+    >>> used = {"toolUse": {"toolUseId": "t1", "name": "now", "input": {}}}
+    >>> turns = part_turns([{"role": "assistant", "content": [{"text": "I look."}, used]}])
+    >>> [turn["content"] == [used] for turn in turns]
+    [False, False, True]
+    """
+    return [part for message in messages for part in _parts(message)]
+
+
+def _parts(message: Any) -> Iterator[Any]:
+    if not is_two_kinds(message):
+        yield message
+        return
+    blocks, role = items_at(message, "content"), text_at(message, "role")
+    parts = [list(filter(_is_talk, blocks)), [block for block in blocks if not _is_talk(block)]]
+    first, second = parts if role == "assistant" else reversed(parts)
+    yield {**message, "content": first}
+    yield _BETWEEN["assistant" if role == "assistant" else "user"]
+    yield {**message, "content": second}
+
+
+def is_two_kinds(message: Any) -> bool:
+    """Return whether a message has text or media in addition to calls or results."""
+    blocks = items_at(message, "content")
+    return any(map(_is_tool_block, blocks)) and any(map(_is_talk, blocks))
+
+
+def says_before_results(message: Any) -> bool:
+    """Return whether text or media come before a result in a user message."""
+    kinds = [
+        _is_tool_block(b) for b in items_at(message, "content") if _is_tool_block(b) or _is_talk(b)
+    ]
+    return at(message, "role") == "user" and kinds != sorted(kinds, reverse=True)
+
+
+def _results_first(message: Any) -> Any:
+    if not says_before_results(message):
+        return message
+    # A stable sort: within each kind the order stays.
+    return {**message, "content": sorted(items_at(message, "content"), key=_is_talk)}
+
+
+def _is_tool_block(block: Any) -> bool:
+    return isinstance(at(block, "toolUse"), dict) or isinstance(at(block, "toolResult"), dict)
+
+
+def _is_talk(block: Any) -> bool:
+    return isinstance(block, dict) and not _TALK.isdisjoint(block)
+
+
+def _has_prompt_cache(model: str) -> bool:
+    """Return whether the model of a `modelId` accepts cache marks. An ARN may not name its model.
+
+    >>> _has_prompt_cache("us.anthropic.claude-sonnet-4-5-20250929-v1:0")
+    True
+    >>> _has_prompt_cache("anthropic.claude-3-haiku-20240307-v1:0")
+    False
+    """
+    return bool(_CLAUDE.search(model) or _NOVA.search(model))
+
+
+def mark_for_cache(request: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """Return the request with cache marks added, or unchanged if the caller has set any.
+
+    The request passed in is not modified.
+
+    >>> request = {"messages": [{"role": "user", "content": [{"text": "Why?"}]}]}
+    >>> mark_for_cache(request, "amazon.nova-lite-v1:0")["messages"][0]["content"]
+    [{'text': 'Why?'}, {'cachePoint': {'type': 'default'}}]
+    """
+    # The caller decides on all marks, since the API rejects lifetimes in the wrong order.
+    if not _has_prompt_cache(model) or any(at(part, "cachePoint") for part in _markable(request)):
+        return dict(request)
+    result = {**request, "messages": _mark_messages(items_at(request, "messages"))}
+    if system := items_at(request, "system"):
+        result["system"] = [*system, _MARK]
+    if _CLAUDE.search(model) and (tools := items_at(request, "toolConfig", "tools")):
+        result["toolConfig"] = {**request["toolConfig"], "tools": [*tools, _MARK]}
+    return result
+
+
+def _markable(request: Mapping[str, Any]) -> Iterator[Any]:
+    yield from items_at(request, "toolConfig", "tools")
+    yield from items_at(request, "system")
+    for message in items_at(request, "messages"):
+        yield from items_at(message, "content")
+
+
+def _mark_messages(messages: list[Any]) -> list[Any]:
+    result = list(messages)
+    users = [place for place, each in enumerate(messages) if at(each, "role") == "user"]
+    # As for Anthropic: the last mark writes the cache, and the one before it reads it.
+    for place in [place for place in users if items_at(messages[place], "content")][-2:]:
+        result[place] = {**messages[place], "content": [*messages[place]["content"], _MARK]}
+    return result
+
 
 TOOL_NAMES = NameRule(re.compile(r"[a-zA-Z0-9_-]{1,64}"), 64)
 CALL_IDS = NameRule(re.compile(r"[a-zA-Z0-9_.:-]{1,64}"), 64)
@@ -64,7 +267,7 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
     messages = place_record(messages)
     parts = _as_they_came(messages)
     wire: list[Any] = []
-    joined: dict[int, list[Any]] = {}
+    by_position: dict[int, list[Any]] = {}
     role_before, own_before = "", False
     for part, is_own in _written(messages) if parts is None else parts:
         role = text_at(part, "role")
@@ -74,11 +277,11 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
         # Two of the caller's own messages that came from the wire were accepted as they were.
         if joins and not (is_own and own_before):
             # A list for every message, nearly always of one, cost half as much as all the rest.
-            joined.setdefault(len(wire) - 1, [wire[-1]]).append(part)
+            by_position.setdefault(len(wire) - 1, [wire[-1]]).append(part)
         else:
             wire.append(part)
         role_before, own_before = role, is_own
-    for place, turn in joined.items():
+    for place, turn in by_position.items():
         wire[place] = _joined(turn)
     return wire
 
@@ -103,24 +306,24 @@ def encode_request(
     >>> encode_request([Message("user", "Hi")], system_prompt="Be brief.")
     {'system': [{'text': 'Be brief.'}], 'messages': [{'role': 'user', 'content': [{'text': 'Hi'}]}]}
     """
-    closed = place_record(close_open_rounds(list(messages), answer_async=True), record_role)
-    leading, rest = _split_system(closed)
+    history = place_record(close_open_rounds(list(messages), answer_async=True), record_role)
+    leading, rest = _split_system(history)
     if refuses_last_reply(model):
         rest = list(_with_requests_between(rest))
     system = [{"text": system_prompt}] if system_prompt.strip() else []
     for message in leading:
         system += _system_blocks(message)
-    sent = list(map(_with_blocks, encode(rest)))
+    wire = list(map(_with_blocks, encode(rest)))
     # https://github.com/pydantic/pydantic-ai/issues/4495
-    if not sent or at(sent[0], "role") == "assistant":
-        sent.insert(0, {"role": "user", "content": [{"text": _OPENING}]})
-    if refuses_last_reply(model) and at(sent[-1], "role") == "assistant":
-        sent.append({"role": "user", "content": [{"text": _GO_ON}]})
-    sent = fit_family(sent, model)
-    config = _tool_config(sent, tools)
+    if not wire or at(wire[0], "role") == "assistant":
+        wire.insert(0, {"role": "user", "content": [{"text": _OPENING}]})
+    if refuses_last_reply(model) and at(wire[-1], "role") == "assistant":
+        wire.append({"role": "user", "content": [{"text": _GO_ON}]})
+    wire = fit_family(wire, model)
+    config = _tool_config(wire, tools)
     return {
         **({"system": replace_surrogates(system)} if system else {}),
-        "messages": replace_surrogates(sent),
+        "messages": replace_surrogates(wire),
         **({"toolConfig": config} if config else {}),
     }
 
@@ -129,20 +332,25 @@ def _with_requests_between(messages: Sequence[Message]) -> Iterator[Message]:
     """Put a request behind each reply without calls that another one follows.
 
     The other one was made by a request that ended so, and keeps it. Parts of one turn from
-    elsewhere are joined instead.
+    elsewhere are joined instead. Nothing parts a call from its result, which may stand behind a
+    whole run of replies.
     """
     before: Message | None = None
+    has_open_calls = False
     for message in messages:
         if _is_silent(message):
             continue
-        if before is not None and _answers(message, before):
+        if message.role != "assistant":
+            has_open_calls = False
+        elif before is not None and not has_open_calls and _answers(message, before):
             yield Message("user", _GO_ON)
         yield message
+        has_open_calls = has_open_calls or bool(message.tool_calls)
         before = message
 
 
 def _answers(message: Message, before: Message) -> bool:
-    are_replies = before.role == message.role == "assistant" and not before.tool_calls
+    are_replies = before.role == message.role == "assistant"
     return are_replies and any(map(_payload, (before, message)))
 
 
@@ -164,22 +372,22 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
     return [_spec(tool.name, tool.description, plain(tool.parameters)) for tool in tools]
 
 
-def _wire_input(given: Any) -> dict[str, Any]:
+def _wire_input(arguments: Any) -> dict[str, Any]:
     """Return a call's arguments as an object, which holds their text if they are not a valid one.
 
     >>> _wire_input('{"path": "a.py"}'), _wire_input(None), _wire_input("{oops")
     ({'path': 'a.py'}, {}, {'unparsed_arguments': '{oops'})
     """
-    if given is None or isinstance(given, str):
-        return arguments_as_object(given or "")
-    if is_deep(given):
-        return {UNPARSED: replace_surrogates(json_text(given))}
-    return given if isinstance(given, dict) else {UNPARSED: given}
+    if arguments is None or isinstance(arguments, str):
+        return arguments_as_object(arguments or "")
+    if is_deep(arguments):
+        return {UNPARSED: replace_surrogates(json_text(arguments))}
+    return arguments if isinstance(arguments, dict) else {UNPARSED: arguments}
 
 
-def _fresh_ids(used: Iterable[str]) -> UniqueIds:
+def _fresh_ids(ids: Iterable[str]) -> UniqueIds:
     # Short enough that a number of nine digits can be appended.
-    return UniqueIds(used=set(used), stem=lambda base: base[:54])
+    return UniqueIds(used=set(ids), stem=lambda base: base[:54])
 
 
 @attrs.define
@@ -243,8 +451,8 @@ def _mend(message: Any, ids: _CallIds) -> Any | None:
 def _is_refused(block: Any, strict: bool) -> bool:
     """Return whether a block would be rejected: an empty text; if `strict`, a blank one, too."""
     # gpt-oss produces them: https://github.com/strands-agents/harness-sdk/pull/3029
-    refused = is_blank(block) if strict else block == {"text": ""}
-    return refused or (isinstance(block, dict) and _UNKNOWN in block)
+    is_bad = is_blank(block) if strict else block == {"text": ""}
+    return is_bad or (isinstance(block, dict) and _UNKNOWN in block)
 
 
 def _mend_block(block: Any, ids: _CallIds) -> Any:
@@ -252,21 +460,25 @@ def _mend_block(block: Any, ids: _CallIds) -> Any:
         return _mend_call(block, ids)
     if isinstance(at(block, "toolResult"), dict):
         call_id = text_at(block, "toolResult", "toolUseId")
-        answered = ids.answer(call_id)
-        if answered != call_id:
-            return {**block, "toolResult": {**block["toolResult"], "toolUseId": answered}}
+        answer = ids.answer(call_id)
+        if answer != call_id:
+            return {**block, "toolResult": {**block["toolResult"], "toolUseId": answer}}
     return block
 
 
 def _mend_call(block: Any, ids: _CallIds) -> Any:
     call = block["toolUse"]
-    name, call_id, given = text_at(call, "name"), text_at(call, "toolUseId"), call.get("input")
+    name, call_id, arguments = text_at(call, "name"), text_at(call, "toolUseId"), call.get("input")
     # A server tool has run: its result is in the same reply and refers to the id as it is.
-    kept = call_id if call.get("type") == "server_tool_use" else ids.keep(call_id)
-    sent = {"toolUseId": kept, "name": TOOL_NAMES.wire(name), "input": _wire_input(given)}
-    if kept == call_id and TOOL_NAMES.accept(name) and sent["input"] is given:
+    call_id_sent = call_id if call.get("type") == "server_tool_use" else ids.keep(call_id)
+    tool_use = {
+        "toolUseId": call_id_sent,
+        "name": TOOL_NAMES.wire(name),
+        "input": _wire_input(arguments),
+    }
+    if call_id_sent == call_id and TOOL_NAMES.accept(name) and tool_use["input"] is arguments:
         return block
-    return {**block, "toolUse": {**call, **sent}}
+    return {**block, "toolUse": {**call, **tool_use}}
 
 
 def _as_they_came(messages: Sequence[Message]) -> list[tuple[Any, bool]] | None:
@@ -307,9 +519,9 @@ def _calls_as_they_came(payload: Any) -> frozenset[str] | None:
 
 def _written(messages: Sequence[Message]) -> Iterator[tuple[Any, bool]]:
     """Yield wire messages, each with whether it is an unchanged user message."""
-    kept = list(map(_payload, messages))
-    writer = _MessageWriter(_CallIds(_call_ids(kept)), DocumentNames.beside(kept))
-    for message, payload in zip(messages, kept, strict=True):
+    payloads = list(map(_payload, messages))
+    writer = _MessageWriter(_CallIds(_call_ids(payloads)), DocumentNames.beside(payloads))
+    for message, payload in zip(messages, payloads, strict=True):
         part = writer.write(message, payload)
         if part is not None:
             yield part, payload is not None and message.role == "user"
@@ -343,10 +555,10 @@ def _edit(payload: Any, message: Message) -> Any | None:
     if blocks is None:
         return None
     if not message.media and any(map(read_media, blocks)):
-        kept = [b for b in blocks if read_media(b) is None and not isinstance(at(b, "text"), str)]
+        rest = [b for b in blocks if read_media(b) is None and not isinstance(at(b, "text"), str)]
         # The text of a reply comes before its calls, and after its reasoning.
-        place = next((n for n, block in enumerate(kept) if _is_call(block)), len(kept))
-        blocks = [*kept[:place], *_text_blocks(message.content), *kept[place:]]
+        place = next((n for n, block in enumerate(rest) if _is_call(block)), len(rest))
+        blocks = [*rest[:place], *_text_blocks(message.content), *rest[place:]]
     return {**payload, "content": blocks}
 
 
@@ -355,10 +567,10 @@ def _is_call(block: Any) -> bool:
 
 
 def _edit_call(block: dict[str, Any], call: ToolCall) -> dict[str, Any]:
-    edited = {**block["toolUse"], "toolUseId": call.id}
-    if json_text(edited.get("input")) != call.arguments:
-        edited["input"] = arguments_as_object(call.arguments)
-    return {**block, "toolUse": edited}
+    copy = {**block["toolUse"], "toolUseId": call.id}
+    if json_text(copy.get("input")) != call.arguments:
+        copy["input"] = arguments_as_object(call.arguments)
+    return {**block, "toolUse": copy}
 
 
 def _call_ids(payloads: Iterable[Any]) -> Iterable[str]:
@@ -368,12 +580,12 @@ def _call_ids(payloads: Iterable[Any]) -> Iterable[str]:
 
 
 def _joined(parts: list[Any]) -> Any:
-    merged: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     # Fields that an application or a later API adds to a message are kept, the first of each name.
     for part in parts:
-        merged = {**part, **merged}
+        result = {**part, **result}
     content = [block for part in parts for block in _content(part)]
-    return {key: content if key == "content" else merged[key] for key in {**parts[0], **merged}}
+    return {key: content if key == "content" else result[key] for key in {**parts[0], **result}}
 
 
 def _with_blocks(message: Any) -> Any:
@@ -418,7 +630,7 @@ class _MessageWriter:
             return _text_blocks(_as_user(message))
         results = [self._result(result) for result in message.tool_results]
         if message.role == "assistant":
-            said = _text_blocks(text_with_media(message))
+            content = _text_blocks(text_with_media(message))
             calls = [
                 {
                     "toolUse": {
@@ -429,18 +641,18 @@ class _MessageWriter:
                 }
                 for call in message.tool_calls
             ]
-            return said + calls
+            return content + calls
         return results + self._beside(message, _text_blocks(message.content))
 
-    def _beside(self, message: Message, said: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _beside(self, message: Message, content: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Add media blocks, including the sounds of results."""
         sounds = [part for each in message.tool_results for part in filter(is_sound, each.media)]
         media = [encode_media(part, self.documents) for part in (*sounds, *message.media)]
         # A document requires a text in its message (API_runtime_Message, `content`).
-        silent = not any("text" in block for block in said + media)
+        silent = not any("text" in block for block in content + media)
         if silent and any("document" in block for block in media):
-            said = [{"text": "See the document."}]
-        return said + media
+            content = [{"text": "See the document."}]
+        return content + media
 
     def _result(self, result: ToolResult) -> dict[str, Any]:
         media = [encode_media(part, self.documents) for part in result.media if not is_sound(part)]
@@ -457,11 +669,11 @@ def _as_user(message: Message) -> str:
 
 
 def _spec(name: str, description: str, parameters: Any) -> dict[str, Any]:
-    told = {"description": replace_surrogates(description)} if description.strip() else {}
+    text_field = {"description": replace_surrogates(description)} if description.strip() else {}
     return {
         "toolSpec": {
             "name": TOOL_NAMES.wire(name),
-            **told,
+            **text_field,
             "inputSchema": {"json": replace_surrogates(parameters)},
         }
     }
@@ -482,6 +694,6 @@ def _tool_names(messages: list[Any]) -> list[str]:
     """Return the names of the called tools; an arbitrary name if there are only results."""
     blocks = [block for message in messages for block in items_at(message, "content")]
     calls = [block for block in blocks if isinstance(at(block, "toolUse"), dict)]
-    answered = any(isinstance(at(block, "toolResult"), dict) for block in blocks)
+    has_results = any(isinstance(at(block, "toolResult"), dict) for block in blocks)
     names = dict.fromkeys(text_at(block, "toolUse", "name") or "tool" for block in calls)
-    return list(names) or ["tool"] * answered
+    return list(names) or ["tool"] * has_results

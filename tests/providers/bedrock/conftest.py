@@ -116,8 +116,7 @@ class Server:
         for piece in reply.body:
             await response.write(piece)
         if reply.end == "drop" and request.transport is not None:
-            await asyncio.sleep(0.1)
-            request.transport.abort()
+            request.transport.close()  # without the end of the body
         if reply.end == "hold":
             await self._hold(request)
         return response
