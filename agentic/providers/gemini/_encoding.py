@@ -34,12 +34,15 @@ from agentic.providers.gemini._decoding import (
     NAME,
     REST,
     RESULTS,
+    field,
+    has_field,
     is_made_up,
+    parts_of,
     read_message,
     read_text,
     shared_parts,
+    text_of,
 )
-from agentic.providers.gemini._fields import field, has_field, parts_of, text_of
 from agentic.providers.kit import (
     NameRule,
     RecordRole,
@@ -102,12 +105,12 @@ def _encode(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
         int(generation[1]) >= _FIRST_WITH_MEDIA if generation else False,
         WITHOUT_PREFILL.search(model) is None,
     )
-    for are_results, group in groupby(map(_sent, messages), lambda sent: sent.is_results):
+    for are_results, group in groupby(map(_sent, messages), lambda entry: entry.is_results):
         if are_results:
             writer.add_results(list(group))
         else:
-            for sent in group:
-                writer.add(sent)
+            for entry in group:
+                writer.add(entry)
     return writer.contents
 
 
@@ -135,8 +138,8 @@ def encode_request(
     request["contents"] = _begun_by_user(messages[leading:], model)
     if tools:
         request["tools"] = encode_tools(tools)
-    sent: dict[str, Any] = replace_surrogates(request)
-    return sent
+    copy: dict[str, Any] = replace_surrogates(request)
+    return copy
 
 
 def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
@@ -148,7 +151,7 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
     >>> encode_tools([ToolDefinition("now")])[0]["functionDeclarations"][0]["name"]
     'now'
     """
-    declared = [
+    declarations = [
         {
             "name": TOOL_NAMES.wire(tool.name),
             "description": replace_surrogates(tool.description),
@@ -156,7 +159,7 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
         }
         for tool in tools
     ]
-    return [{"functionDeclarations": declared}] if declared else []
+    return [{"functionDeclarations": declarations}] if declarations else []
 
 
 def _as_they_came(messages: Sequence[Message]) -> list[Any] | None:
@@ -177,7 +180,7 @@ def _as_they_came(messages: Sequence[Message]) -> list[Any] | None:
 
 
 @attrs.frozen
-class _Sent:
+class _SentMessage:
     """A message, with its native payload if that may be sent."""
 
     message: Message
@@ -196,9 +199,9 @@ class _Sent:
         return field(self.payload, "share")
 
 
-def _sent(message: Message) -> _Sent:
+def _sent(message: Message) -> _SentMessage:
     payload = native_payload(message, NAME, _decode, TOOL_NAMES.wire, edit=_edit)
-    return _Sent(message, payload if has_field(payload, "content") else None)
+    return _SentMessage(message, payload if has_field(payload, "content") else None)
 
 
 def _edit(payload: Any, message: Message) -> Any | None:
@@ -210,10 +213,10 @@ def _edit(payload: Any, message: Message) -> Any | None:
     parts = write_calls(parts_of(content), message.tool_calls, _edit_call, _is_call)
     if parts is None or field(payload, "share") is not None:
         return None
-    edited = {**payload, "ids": [call.id for call in message.tool_calls]}
+    copy = {**payload, "ids": [call.id for call in message.tool_calls]}
     if not message.media and any(map(_has_media, parts)):
         parts = _without_media(parts, message.content)
-    return {**edited, "content": {**content, "parts": parts}}
+    return {**copy, "content": {**content, "parts": parts}}
 
 
 def _is_call(part: Any) -> bool:
@@ -235,10 +238,10 @@ def _has_media(part: Any) -> bool:
 def _without_media(parts: list[Any], text: str) -> list[Any]:
     """Return the parts without media and with another text, which comes before the calls."""
     texts = [part for part in parts if "text" in part and field(part, "thought") is not True]
-    kept = [part for part in parts if not _has_media(part) and part not in texts]
-    place = next((n for n, part in enumerate(kept) if _is_call(part)), len(kept))
+    rest = [part for part in parts if not _has_media(part) and part not in texts]
+    place = next((n for n, part in enumerate(rest) if _is_call(part)), len(rest))
     first = texts[0] if texts else {}
-    return [*kept[:place], {**first, "text": text}, *kept[place:]]
+    return [*rest[:place], {**first, "text": text}, *rest[place:]]
 
 
 def _decode(payload: Any) -> Message | None:
@@ -266,103 +269,111 @@ class _ContentWriter:
     """The original content whose results share was just written; its rest share may follow."""
     _rebuilt: bool = True
     """Whether the latest content was rebuilt."""
+    _joined: list[Any] | None = None
+    """The parts of the latest content, if others were joined to it: then the list is our own."""
 
-    def add(self, sent: _Sent) -> None:
+    def add(self, entry: _SentMessage) -> None:
         """Write a message without results."""
-        if sent.share == REST and self._open_share == sent.content:
+        if entry.share == REST and self._open_share == entry.content:
             # The whole content again, in the place of the results that were written of it.
-            self.contents[-1] = sent.content
+            self.contents[-1] = entry.content
             self._open_share = None
-        elif sent.message.role == "assistant":
-            self._add_model(sent)
-        elif sent.payload is not None:
-            self._append(_native_content(sent))
-        elif sent.message.role != "system" or sent.message.content or sent.message.media:
-            self._append(_user_content(_user_parts(sent.message)), rebuilt=True)
+        elif entry.message.role == "assistant":
+            self._add_model(entry)
+        elif entry.payload is not None:
+            self._append(_native_content(entry))
+        elif entry.message.role != "system" or entry.message.content or entry.message.media:
+            self._append(_user_content(_user_parts(entry.message)), rebuilt=True)
 
-    def _add_model(self, sent: _Sent) -> None:
-        if sent.payload is None:
-            wire_ids = [self._wire_id(call.id) for call in sent.message.tool_calls]
-            content = {"role": "model", "parts": _model_parts(sent.message, wire_ids)}
+    def _add_model(self, entry: _SentMessage) -> None:
+        if entry.payload is None:
+            wire_ids = [self._wire_id(call.id) for call in entry.message.tool_calls]
+            content = {"role": "model", "parts": _model_parts(entry.message, wire_ids)}
         else:
-            content = _native_content(sent)
-        earlier = self._calls if self._follows_model() else []
-        calls = list(_sent_calls(sent.message, content, len(earlier)))
-        self._calls = [*earlier, *calls]
+            content = _native_content(entry)
+        if not self._follows_model():
+            self._calls = []
+        calls = list(_sent_calls(entry.message, content, len(self._calls)))
+        self._calls += calls
         self._used_ids |= {call.wire_id for call in calls}
-        if self._is_answer(sent):
+        if self._is_answer(entry):
             self._append(_user_content([{"text": _GO_ON}]))
-        if self._joins(sent):
-            before = self.contents[-1]
-            parts = [*parts_of(before), *parts_of(content)]
-            self.contents[-1] = {**before, "parts": parts}
+        if self._joins(entry):
+            if self._joined is None:
+                before = self.contents[-1]
+                self._joined = [*parts_of(before)]
+                self.contents[-1] = {**before, "parts": self._joined}
+            self._joined += parts_of(content)
             self._rebuilt = True
         # A content without parts is refused, unless it came from the wire.
-        elif parts_of(content) or sent.payload is not None:
-            self._append(content, rebuilt=sent.payload is None)
+        elif parts_of(content) or entry.payload is not None:
+            self._append(content, rebuilt=entry.payload is None)
 
-    def _is_answer(self, sent: _Sent) -> bool:
+    def _is_answer(self, entry: _SentMessage) -> bool:
         """Return whether a model content answers a request that ended with the one before it."""
         # Such a request ended with a neutral one of the user's, which stays where it was. Parts of
         # one turn from elsewhere are joined instead.
-        if self.may_continue or not self._follows_model() or field(sent.payload, "after_model"):
+        if self.may_continue or not self._follows_model() or field(entry.payload, "after_model"):
             return False
-        has_calls = any(map(_is_call, parts_of(self.contents[-1])))
-        return not has_calls and not (self._rebuilt and sent.payload is None)
+        if self._rebuilt and entry.payload is None:
+            return False
+        return not any(map(_is_call, parts_of(self.contents[-1])))
 
-    def _joins(self, sent: _Sent) -> bool:
+    def _joins(self, entry: _SentMessage) -> bool:
         """Return whether a model content has to be merged with the content before it."""
         # What was accepted directly after another content may not be after a rebuilt one.
-        came_so = bool(field(sent.payload, "after_model")) and not self._rebuilt
+        came_so = bool(field(entry.payload, "after_model")) and not self._rebuilt
         return self._follows_model() and not came_so
 
     def _follows_model(self) -> bool:
         return bool(self.contents) and text_of(self.contents[-1], "role") == "model"
 
-    def add_results(self, group: list[_Sent]) -> None:
+    def add_results(self, group: list[_SentMessage]) -> None:
         """Write the results of one turn, either unchanged or all in one content."""
-        if all(sent.payload is not None for sent in group):
-            for sent in group:
-                self._append(_native_content(sent))
+        if all(entry.payload is not None for entry in group):
+            for entry in group:
+                self._append(_native_content(entry))
             last = group[-1]
             self._open_share = last.content if last.share == RESULTS else None
             return
         # Without ids, Gemini matches results to calls by their order.
-        parts = sorted(self._result_parts(group), key=lambda placed: placed[0])
+        parts = sorted(self._result_parts(group), key=lambda pair: pair[0])
         if parts:
             self._append(_user_content([part for _, part in parts]), rebuilt=True)
-        anew = [sent.message for sent in group if sent.payload is None]
-        attached = [
+        anew = [entry.message for entry in group if entry.payload is None]
+        media = [
             {"text": replace_surrogates(message.content)} for message in anew if message.content
         ]
         for message in anew:
-            attached += _media_parts(self._after_results(message))
-        if attached:
-            self._append(_user_content(attached), rebuilt=True)
+            media += _media_parts(self._after_results(message))
+        if media:
+            self._append(_user_content(media), rebuilt=True)
 
     def _after_results(self, message: Message) -> list[Media]:
-        nested = [part for result in message.tool_results for part in self._nested(result)]
-        return [part for part in message.all_media if part not in nested]
+        media = [part for result in message.tool_results for part in self._nested(result)]
+        return [part for part in message.all_media if part not in media]
 
     def _nested(self, result: ToolResult) -> list[Media]:
         """Return the media that are sent as parts of their result."""
         media = result.media if self.nests_media else ()
         return [part for part in media if part.data and part.media_type in _IN_RESULTS]
 
-    def _result_parts(self, group: list[_Sent]) -> Iterator[tuple[int, Any]]:
+    def _result_parts(self, group: list[_SentMessage]) -> Iterator[tuple[int, Any]]:
         """Yield each result's part with the position of its call."""
-        waiting = list(self._calls)
-        for sent in group:
+        # The first call of an id is answered first.
+        waiting: dict[str, list[_SentCall]] = {}
+        for call in reversed(self._calls):
+            waiting.setdefault(call.call_id, []).append(call)
+        for entry in group:
             # Of a content that also holds words of the user, only the share with results belongs
             # here.
-            native = [] if sent.payload is None else shared_parts(sent.payload)
-            for number, result in enumerate(sent.message.tool_results):
-                call = next((call for call in waiting if call.call_id == result.call_id), None)
-                if call is not None:
-                    waiting.remove(call)
+            native = [] if entry.payload is None else shared_parts(entry.payload)
+            for number, result in enumerate(entry.message.tool_results):
+                calls = waiting.get(result.call_id)
+                answered = calls.pop() if calls else None
                 # `encode` leaves nothing out: a result without a call goes last.
-                place = len(self._calls) if call is None else call.place
-                answer = None if native else _answer_part(result, call, self._nested(result))
+                place = len(self._calls) if answered is None else answered.place
+                answer = None if native else _answer_part(result, answered, self._nested(result))
                 yield place, native[number] if answer is None else answer
 
     def _wire_id(self, call_id: str) -> str:
@@ -374,20 +385,20 @@ class _ContentWriter:
 
     def _append(self, content: Any, *, rebuilt: bool = False) -> None:
         self.contents.append(content)
-        self._open_share, self._rebuilt = None, rebuilt
+        self._open_share, self._rebuilt, self._joined = None, rebuilt, None
 
 
 def _is_blank(call: ToolCall) -> bool:
     return is_blank_arguments(call.arguments)
 
 
-def _native_content(sent: _Sent) -> Any:
+def _native_content(entry: _SentMessage) -> Any:
     """Return the original content, or the message's share of it."""
-    if any(map(_is_blank, sent.message.tool_calls)):
-        return {**sent.content, "parts": [*map(_with_args, parts_of(sent.content))]}
-    if sent.share is None:
-        return sent.content
-    return {**sent.content, "parts": shared_parts(sent.payload)}
+    if any(map(_is_blank, entry.message.tool_calls)):
+        return {**entry.content, "parts": [*map(_with_args, parts_of(entry.content))]}
+    if entry.share is None:
+        return entry.content
+    return {**entry.content, "parts": shared_parts(entry.payload)}
 
 
 @attrs.frozen
@@ -401,8 +412,10 @@ class _SentCall:
 
 
 def _sent_calls(message: Message, content: Any, first: int) -> Iterator[_SentCall]:
-    sent = [call for part in parts_of(content) if (call := field(part, "functionCall")) is not None]
-    for place, (call, wire) in enumerate(zip(message.tool_calls, sent, strict=False), first):
+    calls = [
+        call for part in parts_of(content) if (call := field(part, "functionCall")) is not None
+    ]
+    for place, (call, wire) in enumerate(zip(message.tool_calls, calls, strict=False), first):
         yield _SentCall(place, call.id, text_of(wire, "id"), text_of(wire, "name"))
 
 
@@ -480,9 +493,9 @@ def _call_part(call: ToolCall, wire_id: str) -> dict[str, Any]:
     >>> _call_part(ToolCall("c1", "read", '{"path": "a.py"}'), "")
     {'functionCall': {'name': 'read', 'args': {'path': 'a.py'}}}
     """
-    named = {"id": replace_surrogates(wire_id)} if wire_id else {}
+    id_field = {"id": replace_surrogates(wire_id)} if wire_id else {}
     name, arguments = TOOL_NAMES.wire(call.name), arguments_as_object(call.arguments)
-    return {"functionCall": {**named, "name": name, "args": arguments}}
+    return {"functionCall": {**id_field, "name": name, "args": arguments}}
 
 
 def _result_part(result: ToolResult, wire_id: str, name: str) -> dict[str, Any]:
@@ -491,13 +504,13 @@ def _result_part(result: ToolResult, wire_id: str, name: str) -> dict[str, Any]:
     >>> _result_part(ToolResult("c1", "read", "text", error="gone"), "", "read")
     {'functionResponse': {'name': 'read', 'response': {'output': 'text', 'error': 'gone'}}}
     """
-    named = {"id": replace_surrogates(wire_id)} if wire_id else {}
+    id_field = {"id": replace_surrogates(wire_id)} if wire_id else {}
     said = "\n".join(text for text in (result.output, result.notice) if text)
     response = {"output": replace_surrogates(said)} if said or result.error is None else {}
     if result.error is not None:
         # An empty error would be read as none (see `_result` in `_decoding`).
         response["error"] = replace_surrogates(result.error.message) or "the tool failed"
-    return {"functionResponse": {**named, "name": name, "response": response}}
+    return {"functionResponse": {**id_field, "name": name, "response": response}}
 
 
 def _instruction(system_prompt: str, messages: Sequence[Message]) -> dict[str, Any]:
@@ -531,8 +544,8 @@ def _signed(content: Any) -> Any:
     place = next((place for place, part in enumerate(parts) if _is_call(part)), None)
     if place is None or text_of(parts[place], "thoughtSignature"):
         return content
-    signed = {**parts[place], "thoughtSignature": _UNSIGNED}
-    return {**content, "parts": [*parts[:place], signed, *parts[place + 1 :]]}
+    copy = {**parts[place], "thoughtSignature": _UNSIGNED}
+    return {**content, "parts": [*parts[:place], copy, *parts[place + 1 :]]}
 
 
 def _came_first(message: Message) -> bool:

@@ -138,7 +138,9 @@ BLOCK_REASONS = [each.value for each in types.BlockedReason]
 def test_table_has_every_sdk_word(word: str) -> None:
     """Both APIs' words are in one enum there."""
     with unknown_words_raise():
-        gemini.stop_reason(_ended(word))
+        reason = gemini.stop_reason(_ended(word))
+
+    assert isinstance(reason, StopReason)
 
 
 @pytest.mark.parametrize("word", BLOCK_REASONS)
@@ -275,8 +277,8 @@ def test_depth_is_no_reason_to_raise(nested: Callable[[Any], Any]) -> None:
         deep = nested(deep)
     request = {"contents": [{"parts": deep}], "candidates": [{"content": deep}], "tools": deep}
 
-    gemini.validate(request)
-    gemini.encode_request(gemini.decode_request(request))
-    gemini.usage(request)
-    gemini.decode_response(request)
+    assert isinstance(gemini.validate(request), list)
+    assert "contents" in gemini.encode_request(gemini.decode_request(request))
+    assert gemini.usage(request) == Usage()
+    assert gemini.decode_response(request).tool_calls == ()
     gemini.StreamedResponse().feed(request)
