@@ -1,6 +1,6 @@
 """Cohere's Chat API, version 2, which North and private deployments support too.
 
-Start with `Decider`, `decode_response` and `encode_request`.
+Start with `Decider`, `decode_response` and `encode_request`; `ADAPTER` has all of it.
 
 Each message is one message on the wire, except that a tool message with several results becomes
 several. A message without a payload that can be sent back is rebuilt from its fields as follows:
@@ -21,26 +21,25 @@ Version 1 of the API, with `chat_history`, is a different format and not support
 
 import typing
 
-from agentic import _lazy
+from agentic._base import _lazy
+from agentic.providers.cohere._decider import ADAPTER, Decider, decode_response
 from agentic.providers.cohere._decider import STOP_WORDS as STOP_WORDS
-from agentic.providers.cohere._decider import Decider, decode_response
 from agentic.providers.cohere._decider import StreamedResponse as StreamedResponse
 from agentic.providers.cohere._decider import stop_reason as stop_reason
 from agentic.providers.cohere._decider import usage as usage
 from agentic.providers.cohere._messages import NAME as NAME
 from agentic.providers.cohere._messages import IncrementalDecoder as IncrementalDecoder
 from agentic.providers.cohere._messages import decode as decode
-from agentic.providers.cohere._messages import decode_request, encode_request
+from agentic.providers.cohere._messages import decode_request as decode_request
 from agentic.providers.cohere._messages import encode as encode
+from agentic.providers.cohere._messages import encode_request
 from agentic.providers.cohere._messages import encode_tools as encode_tools
 from agentic.providers.overflow import is_context_overflow as is_context_overflow
 
 if typing.TYPE_CHECKING:
-    from agentic.providers.validators.cohere import validate
+    from agentic.providers.cohere._validation import validate
 
-__all__ = ["Decider", "decode_request", "decode_response", "encode_request", "validate"]
+__all__ = ["ADAPTER", "Decider", "decode_response", "encode_request", "validate"]
 
 # No Decider needs it.
-__getattr__, __dir__ = _lazy.load_lazily(
-    __name__, {"validate": "agentic.providers.validators.cohere"}
-)
+__getattr__, __dir__ = _lazy.load_lazily(__name__, {"validate": "._validation"})

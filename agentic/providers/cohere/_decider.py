@@ -25,13 +25,18 @@ from agentic.providers.cohere._messages import (
     NAME,
     PLAN_END,
     TOOL_NAMES,
+    IncrementalDecoder,
+    decode,
     decode_message,
+    decode_request,
+    encode,
     encode_request,
 )
-from agentic.providers.kit import at, plain, text_at
+from agentic.providers.kit import Adapter, RequestForm, Sdk, at, plain, text_at, validator_in
 from agentic.providers.kit._record import RecordRole, valid_record_role
 from agentic.providers.kit._streamed_calls import StreamedCalls
 from agentic.providers.kit._streamed_texts import GrowingText, add_fields, join_pieces
+from agentic.providers.overflow import is_context_overflow
 from agentic.usage import StopReason, StopWords, Usage, normalize
 
 if TYPE_CHECKING:
@@ -93,12 +98,12 @@ def usage(response: Any, /) -> Usage:
     >>> usage({"usage": {"tokens": tokens, "cached_tokens": 1040}})
     Usage(input=1442, output=29, total=1471, cache_read=1040, cache_write=0, reasoning=0)
     """
-    found = at(plain(response), "usage")
+    counts = at(plain(response), "usage")
     # The billed units leave out the prompt that Cohere adds, but are better than no count at all.
-    counted = at(found, "tokens") or at(found, "billed_units")
+    tokens = at(counts, "tokens") or at(counts, "billed_units")
     # A Usage takes the SDK's floats, and reads what is no count as 0.
-    read, written = at(counted, "input_tokens"), at(counted, "output_tokens")
-    return normalize(Usage(read, written, cache_read=at(found, "cached_tokens")))
+    read, output = at(tokens, "input_tokens"), at(tokens, "output_tokens")
+    return normalize(Usage(read, output, cache_read=at(counts, "cached_tokens")))
 
 
 def _message(body: Any) -> Message:
@@ -198,6 +203,8 @@ class Decider(ModelDecider):
     """Calls one model with the official SDK's `chat` and `chat_stream`."""
 
     _provider = NAME
+    # The SDK's clients for Bedrock and SageMaker use AWS's.
+    _sdks = frozenset({"boto3", "botocore", "cohere"})
     _tool_names = TOOL_NAMES
     _decode = staticmethod(decode_response)
     _stream_type = StreamedResponse
@@ -237,16 +244,16 @@ class Decider(ModelDecider):
         return [str(model.name) for model in answer.models]
 
     def _call(self, request: Input) -> dict[str, Any]:
-        said = encode_request(
+        body = encode_request(
             request.history,
             system_prompt=request.system_prompt,
             tools=request.tools,
             record_role=self.record_role,
         )
-        tools = [*said.pop("tools", ()), *(self.options.get("tools") or ())]
+        tools = [*body.pop("tools", ()), *(self.options.get("tools") or ())]
         options = {key: value for key, value in self.options.items() if key != "tools"}
         # The options go first: they do not replace the conversation.
-        return {"model": self.model, **options, **said, **({"tools": tools} if tools else {})}
+        return {"model": self.model, **options, **body, **({"tools": tools} if tools else {})}
 
 
 def _key(data: Any) -> str:
@@ -267,3 +274,23 @@ def _whole_part(part: _Pieces) -> dict[str, Any]:
 def _whole_call(call: dict[str, Any]) -> dict[str, Any]:
     function = {"name": "", "arguments": "", **(at(call, "function") or {})}
     return {**call, "id": text_at(call, "id"), "type": "function", "function": function}
+
+
+ADAPTER = Adapter(
+    name=NAME,
+    stop_words=STOP_WORDS,
+    decode=decode,
+    decode_request=decode_request,
+    decode_response=decode_response,
+    usage=usage,
+    stop_reason=stop_reason,
+    streamed_response=StreamedResponse,
+    list_decoder=IncrementalDecoder,
+    encode=encode,
+    encode_request=encode_request,
+    validate=validator_in("agentic.providers.cohere._validation"),
+    is_context_overflow=is_context_overflow,
+    decider=Decider,
+    form=RequestForm("messages", replies="answered"),
+    sdk=Sdk(install="agentic-weave[cohere]", module="cohere", make=lambda sdk: sdk.AsyncClientV2()),
+)

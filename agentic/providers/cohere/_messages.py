@@ -13,7 +13,6 @@ from typing import Any
 
 from agentic.messages import Media, Message, Role, ToolCall, close_open_rounds, split_rounds
 from agentic.providers.kit import (
-    Decoded,
     NameRule,
     RecordRole,
     arguments_as_text,
@@ -26,6 +25,7 @@ from agentic.providers.kit import (
     replace_surrogates,
     text_at,
 )
+from agentic.providers.kit._adapter import ItemDecoder
 from agentic.providers.kit._json import arguments_of, with_object_text
 from agentic.providers.kit._media import (
     image_part,
@@ -70,12 +70,11 @@ def decode(messages: Any, /) -> list[Message]:
     return [decode_message(each) for each in data] if isinstance(data, list) else []
 
 
-class IncrementalDecoder:
+class IncrementalDecoder(ItemDecoder):
     """Reads a growing list of messages with the same result as `decode` on the whole list."""
 
-    def decode(self, messages: Sequence[Any], start: int = 0, /) -> list[Decoded]:
-        """Read the items from index `start` on; earlier calls have read the ones before it."""
-        return [Decoded(1, (decode_message(plain(each)),)) for each in messages[start:]]
+    def __init__(self) -> None:
+        super().__init__(decode)
 
 
 def decode_request(request: Mapping[str, Any], /) -> list[Message]:
@@ -90,10 +89,10 @@ def decode_message(wire: Any) -> Message:
     if role == "assistant":
         # Cohere's own examples show the plan to the user, as other models' words before a call:
         # https://docs.cohere.com/docs/tool-use-overview (2026-11).
-        said = [text for text in (text_at(wire, "tool_plan"), _text_of(content, "")) if text]
+        texts = [text for text in (text_at(wire, "tool_plan"), _text_of(content, "")) if text]
         return decoded_message(
             "assistant",
-            PLAN_END.join(said),
+            PLAN_END.join(texts),
             native,
             reasoning="".join(text_at(part, "thinking") for part in _parts(content)),
             tool_calls=_calls(wire),
@@ -149,8 +148,8 @@ def _part_text(part: Any) -> str:
 def _image(part: dict[str, Any]) -> Media:
     extra = {NAME: part}
     url = text_at(part, "image_url", "url") or text_at(part, "image_url")
-    if found := read_data_url(url):
-        return Media(found[0] or "image/*", found[1] or b"", extra=extra)
+    if parts := read_data_url(url):
+        return Media(parts[0] or "image/*", parts[1] or b"", extra=extra)
     kind = mimetypes.guess_type(url.partition("?")[0])[0] or "image/*"
     return Media(kind, url=url, extra=extra)
 
@@ -170,21 +169,21 @@ def encode(messages: Sequence[Message], /) -> list[dict[str, Any]]:
 def _encode(messages: Sequence[Message]) -> list[dict[str, Any]]:
     wire: list[dict[str, Any]] = []
     for message in messages:
-        kept = native_payload(message, NAME, decode_message, TOOL_NAMES.wire, edit=_edit)
-        wire += _written(message) if kept is None else [_with_objects(kept)]
+        payload = native_payload(message, NAME, decode_message, TOOL_NAMES.wire, edit=_edit)
+        wire += _written(message) if payload is None else [_with_objects(payload)]
     return wire
 
 
 def _with_objects(wire: Any) -> Any:
     """Return the wire message with the text of an object as the arguments of each call."""
     calls = items_at(wire, "tool_calls")
-    filled = [
+    objects = [
         {**call, "function": with_object_text(at(call, "function"))}
         if isinstance(at(call, "function"), dict)
         else call
         for call in calls
     ]
-    return wire if filled == calls else {**wire, "tool_calls": filled}
+    return wire if objects == calls else {**wire, "tool_calls": objects}
 
 
 def _edit(payload: Any, message: Message) -> Any | None:
@@ -214,9 +213,9 @@ def encode_request(
     {'role': 'system', 'content': 'Be brief.'}
     """
     # A result has to follow the message with its call, so two of them cannot share their results.
-    closed = close_open_rounds(list(messages), answer_async=True)
-    closed = join_runs(closed, lambda replies: [merge_replies(replies)])
-    wire = _encode(place_record(_with_ids(closed), record_role))
+    history = close_open_rounds(list(messages), answer_async=True)
+    history = join_runs(history, lambda replies: [merge_replies(replies)])
+    wire = _encode(place_record(_with_ids(history), record_role))
     ensure_user_message(wire, messages, NAME, _GO_ON)
     if system_prompt:
         wire.insert(0, {"role": "system", "content": system_prompt})
@@ -237,12 +236,12 @@ def _with_ids(messages: list[Message]) -> list[Message]:
     """Return a closed conversation in which no round has a call without an id of its own."""
     if not any(map(_has_unclear_ids, messages)):
         return messages
-    given: list[Message] = []
+    result: list[Message] = []
     # Round by round: an id that a later round uses again goes back as it came.
-    for found in split_rounds(messages):
-        unclear = any(map(_has_unclear_ids, found.messages))
-        given += number_ids(found.messages) if unclear else found.messages
-    return given
+    for group in split_rounds(messages):
+        unclear = any(map(_has_unclear_ids, group.messages))
+        result += number_ids(group.messages) if unclear else group.messages
+    return result
 
 
 def _has_unclear_ids(message: Message) -> bool:

@@ -1,6 +1,6 @@
 """Ollama's native API, `/api/chat`.
 
-Start with `Decider`, `decode_response` and `encode_request`.
+Start with `Decider`, `decode_response` and `encode_request`; `ADAPTER` has all of it.
 
 Unlike the server's `/v1`, which `providers.openai_chat` speaks, it lets a request choose its window
 (`num_ctx`) and refuse to be cut.
@@ -21,13 +21,14 @@ several. A message without a payload that can be sent back is rebuilt from its f
 
 import typing
 
-from agentic import _lazy
-from agentic.providers.ollama._decider import Decider
+from agentic._base import _lazy
+from agentic.providers.ollama._decider import ADAPTER, Decider
 from agentic.providers.ollama._messages import NAME as NAME
 from agentic.providers.ollama._messages import IncrementalDecoder as IncrementalDecoder
 from agentic.providers.ollama._messages import decode as decode
-from agentic.providers.ollama._messages import decode_request, encode_request
+from agentic.providers.ollama._messages import decode_request as decode_request
 from agentic.providers.ollama._messages import encode as encode
+from agentic.providers.ollama._messages import encode_request
 from agentic.providers.ollama._messages import encode_tools as encode_tools
 from agentic.providers.ollama._replies import STOP_WORDS as STOP_WORDS
 from agentic.providers.ollama._replies import StreamedResponse as StreamedResponse
@@ -37,11 +38,9 @@ from agentic.providers.ollama._replies import usage as usage
 from agentic.providers.overflow import is_context_overflow as is_context_overflow
 
 if typing.TYPE_CHECKING:
-    from agentic.providers.validators.ollama import validate
+    from agentic.providers.ollama._validation import validate
 
-__all__ = ["Decider", "decode_request", "decode_response", "encode_request", "validate"]
+__all__ = ["ADAPTER", "Decider", "decode_response", "encode_request", "validate"]
 
 # No Decider needs it.
-__getattr__, __dir__ = _lazy.load_lazily(
-    __name__, {"validate": "agentic.providers.validators.ollama"}
-)
+__getattr__, __dir__ = _lazy.load_lazily(__name__, {"validate": "._validation"})

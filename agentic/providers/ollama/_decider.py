@@ -1,6 +1,8 @@
 """A decider that calls a model through the native API of an Ollama server."""
 
 import json
+import os
+import urllib.parse
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -11,10 +13,25 @@ from agentic.errors import RequestFailed
 from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
 from agentic.providers._model import ModelDecider
-from agentic.providers.kit import at
+from agentic.providers.kit import Adapter, RequestForm, Sdk, at, longest_reply, validator_in
 from agentic.providers.kit._record import RecordRole, valid_record_role
-from agentic.providers.ollama._messages import NAME, encode_request
-from agentic.providers.ollama._replies import StreamedResponse, decode_response, failure_in
+from agentic.providers.ollama._messages import (
+    NAME,
+    IncrementalDecoder,
+    decode,
+    decode_request,
+    encode,
+    encode_request,
+)
+from agentic.providers.ollama._replies import (
+    STOP_WORDS,
+    StreamedResponse,
+    decode_response,
+    failure_in,
+    stop_reason,
+    usage,
+)
+from agentic.providers.overflow import is_context_overflow
 from agentic.tokens import approx_token_counter, count_tokens
 
 if TYPE_CHECKING:
@@ -92,7 +109,7 @@ class Decider(ModelDecider):
         return [str(model["name"]) for model in answer.json()["models"]]
 
     def _body(self, request: Input, *, stream: bool) -> dict[str, Any]:
-        said = encode_request(
+        body = encode_request(
             request.history,
             system_prompt=request.system_prompt,
             tools=request.tools,
@@ -100,11 +117,11 @@ class Decider(ModelDecider):
             strict_roles=self.strict_roles,
             record_role=self.record_role,
         )
-        tools = [*said.pop("tools", ()), *(self.options.get("tools") or ())]
-        given = self.options.get("options") or {}
+        tools = [*body.pop("tools", ()), *(self.options.get("tools") or ())]
+        options = self.options.get("options") or {}
         window = {} if self._limits is None else {"num_ctx": self._limits.context_window}
         # A window of 0 means that there is no limit, which is no `num_ctx`.
-        runner = {**(window if window.get("num_ctx") else {}), **given}
+        runner = {**(window if window.get("num_ctx") else {}), **options}
         return {
             "model": self.model,
             # Both since 0.12.6; an older server does not know them
@@ -112,7 +129,7 @@ class Decider(ModelDecider):
             "truncate": False,
             "shift": False,
             **{key: value for key, value in self.options.items() if key not in _OURS},
-            **said,
+            **body,
             **({"tools": tools} if tools else {}),
             **({"options": runner} if runner else {}),
             "stream": stream,
@@ -159,3 +176,67 @@ async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         for line in lines:
             yield line
     yield rest
+
+
+_SECONDS, _CONNECT_SECONDS = 600.0, 5.0
+"""The first is what the SDKs of OpenAI and Anthropic wait by default."""
+
+
+def make_client(sdk: Any) -> Any:
+    """Create a client for the server that Ollama's own programs would ask."""
+    key = os.environ.get("OLLAMA_API_KEY", "")
+    return sdk.AsyncClient(
+        base_url=server_address(os.environ.get("OLLAMA_HOST", "")),
+        headers={"Authorization": f"Bearer {key}"} if key else {},
+        # A server may load a model before it answers; one that does not run is noticed soon.
+        timeout=sdk.Timeout(_SECONDS, connect=_CONNECT_SECONDS),
+    )
+
+
+def server_address(host: str) -> str:
+    """Return the address that a value of OLLAMA_HOST stands for.
+
+    https://docs.ollama.com/faq, `_parse_host` of ollama-python 0.6, and `Host` in
+    https://github.com/ollama/ollama/blob/main/envconfig/config.go (2026-11).
+
+    >>> server_address(""), server_address("gpu.local"), server_address("https://ollama.com")
+    ('http://127.0.0.1:11434', 'http://gpu.local:11434', 'https://ollama.com:443')
+    >>> server_address("[::1]:8080/a/"), server_address("0.0.0.0"), server_address("'::'")
+    ('http://[::1]:8080/a', 'http://127.0.0.1:11434', 'http://[::1]:11434')
+    """
+    # Where `set` on Windows or a file for Docker keeps the quotes, Ollama takes them off, too.
+    scheme, _, rest = host.strip(" \t\"'").rpartition("://")
+    place, _, path = rest.partition("/")
+    place = place.rpartition("@")[2]
+    # Ollama accepts an IPv6 address without the brackets that a URL needs.
+    bare = place.count(":") > 1 and not place.startswith("[")
+    address = urllib.parse.urlsplit(f"//[{place}]" if bare else f"//{place}")
+    # As Ollama's own clients do: a bare host means Ollama's port, a scheme means its own.
+    port = address.port or {"http": 80, "https": 443}.get(scheme, 11434)
+    name = address.hostname or "127.0.0.1"
+    # These are where a server listens, not where it is asked.
+    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(name, name)  # noqa: S104  nothing is bound
+    # `hostname` is without the brackets of an IPv6 address.
+    name = f"[{name}]" if ":" in name else name
+    return f"{scheme or 'http'}://{name}:{port}/{path}".rstrip("/")
+
+
+ADAPTER = Adapter(
+    name=NAME,
+    stop_words=STOP_WORDS,
+    decode=decode,
+    decode_request=decode_request,
+    decode_response=decode_response,
+    usage=usage,
+    stop_reason=stop_reason,
+    streamed_response=StreamedResponse,
+    list_decoder=IncrementalDecoder,
+    encode=encode,
+    encode_request=encode_request,
+    validate=validator_in("agentic.providers.ollama._validation"),
+    is_context_overflow=is_context_overflow,
+    decider=Decider,
+    form=RequestForm("messages", is_templated=True),
+    sdk=Sdk(install="agentic-weave[ollama]", module="httpx", make=make_client),
+    reply_tokens=lambda options, _: longest_reply(options, [("options", "num_predict")]),
+)

@@ -63,18 +63,18 @@ def _ids(item: Any, calls: CallMatcher, salt: str = "") -> list[str]:
     equal one came before, so that the same history gets the same ids.
     """
     if text_at(item, "role") == "tool":
-        calls.begin()
+        calls.begin(has_only_results=True)
         told, name = text_at(item, "tool_call_id"), text_at(item, "tool_name")
         answered = calls.take(
-            lambda call_id, called: call_id == told if told else name in ("", called)
+            lambda call_id, call_name: call_id == told if told else name in ("", call_name)
         )
         return [answered or told]
-    asked = items_at(item, "tool_calls")
-    sent = [text_at(call, "id") for call in asked]
+    calls_there = items_at(item, "tool_calls")
+    sent = [text_at(call, "id") for call in calls_there]
     seed = "" if all(sent) else _seed(item, salt)
     times = calls.begin(seed, is_reply=text_at(item, "role") == "assistant")
     ids = [own or f"call_{seed}_{times}_{place}" for place, own in enumerate(sent)]
-    names = [text_at(call, "function", "name") for call in asked]
+    names = [text_at(call, "function", "name") for call in calls_there]
     calls.waiting += zip(ids, names, strict=True)
     return ids
 
@@ -150,11 +150,11 @@ def _read_call(call_id: str, call: Any) -> ToolCall:
 
 
 def _image(data: Any) -> Media:
-    found = from_base64(data) if isinstance(data, str) else None
-    if found is None:
+    octets = from_base64(data) if isinstance(data, str) else None
+    if octets is None:
         return Media("image/png")
-    kinds = (kind for magic, kind in _MAGIC.items() if found.startswith(magic))
-    return Media(next(kinds, "image/png"), found)
+    kinds = (kind for magic, kind in _MAGIC.items() if octets.startswith(magic))
+    return Media(next(kinds, "image/png"), octets)
 
 
 # To the wire
@@ -187,31 +187,31 @@ def _edit(payload: Any, message: Message) -> Any | None:
     calls = write_calls(items_at(item, "tool_calls"), message.tool_calls, _edit_call)
     if calls is None:
         return None
-    edited = {**item, "tool_calls": calls} if calls else item
+    copy = {**item, "tool_calls": calls} if calls else item
     if "images" in item and not message.media:
-        rest = {key: value for key, value in edited.items() if key != "images"}
-        edited = {**rest, "content": message.content}
-    return {**payload, "message": edited, "ids": [call.id for call in message.tool_calls]}
+        rest = {key: value for key, value in copy.items() if key != "images"}
+        copy = {**rest, "content": message.content}
+    return {**payload, "message": copy, "ids": [call.id for call in message.tool_calls]}
 
 
 def _edit_call(wire: dict[str, Any], call: ToolCall) -> dict[str, Any]:
-    edited = {**wire, **_sent_id("id", call.id)}
+    copy = {**wire, **_sent_id("id", call.id)}
     if _read_call("", wire).arguments != call.arguments:
         arguments = arguments_as_object(call.arguments)
-        edited["function"] = {**wire["function"], "arguments": arguments}
-    return edited
+        copy["function"] = {**wire["function"], "arguments": arguments}
+    return copy
 
 
 def _with_arguments(item: Any, change: Callable[..., Any]) -> Any:
     """Return the wire message with `change` applied to the `function` of each call."""
     calls = items_at(item, "tool_calls")
-    filled = [
+    result = [
         {**call, "function": change(call["function"], "arguments", {})}
         if isinstance(at(call, "function"), dict)
         else call
         for call in calls
     ]
-    return item if filled == calls else {**item, "tool_calls": filled}
+    return item if result == calls else {**item, "tool_calls": result}
 
 
 def _as_object(function: dict[str, Any], key: str, empty: dict[str, Any]) -> dict[str, Any]:
@@ -229,12 +229,12 @@ def _read_payload(payload: Any) -> Message | None:
 
 
 def _write(message: Message) -> list[dict[str, Any]]:
-    said = (
+    text = (
         _content(message.content, message.media)
         if message.role == "user"
         else {"content": text_with_media(message)}
     )
-    item: dict[str, Any] = {"role": message.role, **said}
+    item: dict[str, Any] = {"role": message.role, **text}
     if message.tool_calls:
         item["tool_calls"] = [
             {
@@ -271,8 +271,8 @@ def _sent_id(name: str, call_id: str) -> dict[str, str]:
 
 
 def _place(result: ToolResult) -> int:
-    made = _MADE_UP.fullmatch(result.call_id)
-    return int(made[1]) if made else 0
+    match = _MADE_UP.fullmatch(result.call_id)
+    return int(match[1]) if match else 0
 
 
 def _content(text: str, media: Iterable[Media]) -> dict[str, Any]:
@@ -316,8 +316,8 @@ def encode_request(
     """
     # Closed first: an orphan would be taken for the answer to a call of the same id.
     sound = number_ids(close_open_rounds(list(messages), answer_async=True))
-    placed = place_record(sound, record_role)
-    items = [_with_arguments(item, _as_object) for item in _encode(placed)]
+    history = place_record(sound, record_role)
+    items = [_with_arguments(item, _as_object) for item in _encode(history)]
     ensure_user_message(items, messages, NAME, _GOES_ON)
     if system_prompt:
         items.insert(0, {"role": "system", "content": system_prompt})

@@ -81,13 +81,13 @@ def usage(response: Any, /) -> Usage:
     Usage(input=21, output=9, total=0, cache_read=16, cache_write=0, reasoning=0)
     """
     data = plain(response)
-    counted = Usage(
+    result = Usage(
         input=at(data, "prompt_eval_count"),
         output=at(data, "eval_count"),
         cache_read=at(data, "prompt_eval_cached_count"),
     )
     # Before 0.30.1, the count left out what was cached.
-    return attrs.evolve(counted, input=max(counted.input, counted.cache_read))
+    return attrs.evolve(result, input=max(result.input, result.cache_read))
 
 
 def failure_in(body: Any, status: int | None = None, model: str = "") -> ProviderError | None:

@@ -1,6 +1,6 @@
 """OpenAI's Chat Completions API, and every server that supports it.
 
-Start with `Decider`, `decode_response` and `encode_request`.
+Start with `Decider`, `decode_response` and `encode_request`; `ADAPTER` has all of it.
 
 vLLM, llama.cpp, Ollama (/v1), LM Studio, LiteLLM, Azure, Groq, Mistral, DeepSeek, xAI, OpenRouter,
 Together, Cerebras, z.ai, Moonshot, Alibaba, Snowflake, Gemini's /openai and others: where they
@@ -24,34 +24,31 @@ several. A message without a payload that can be sent back is rebuilt from its f
   that OpenAI rejects, arguments that are not a JSON object, and a lone surrogate.
 - What single servers demand besides is written for the `server` or the `model` of a request: ids of
   nine characters and a reply between a tool and a user for Mistral, a `reasoning_content` with each
-  call for DeepSeek and Moonshot, and more in `_servers`. A message that is added stays there in
+  call for DeepSeek and Moonshot, and more in `_decider`. A message that is added stays there in
   later requests.
 """
 
 import typing
 
-from agentic import _lazy
-from agentic.providers.openai_chat._decider import Decider
-from agentic.providers.openai_chat._decoding import NAME as NAME
-from agentic.providers.openai_chat._decoding import IncrementalDecoder as IncrementalDecoder
-from agentic.providers.openai_chat._decoding import decode as decode
-from agentic.providers.openai_chat._decoding import decode_request
-from agentic.providers.openai_chat._encoding import encode as encode
-from agentic.providers.openai_chat._encoding import encode_tools as encode_tools
+from agentic._base import _lazy
+from agentic.providers.openai_chat._decider import ADAPTER, Decider, encode_request
 from agentic.providers.openai_chat._replies import STOP_WORDS as STOP_WORDS
+from agentic.providers.openai_chat._replies import StreamedResponse as StreamedResponse
 from agentic.providers.openai_chat._replies import decode_response
 from agentic.providers.openai_chat._replies import stop_reason as stop_reason
 from agentic.providers.openai_chat._replies import usage as usage
-from agentic.providers.openai_chat._requests import encode_request
-from agentic.providers.openai_chat._streaming import StreamedResponse as StreamedResponse
+from agentic.providers.openai_chat._wire import NAME as NAME
+from agentic.providers.openai_chat._wire import IncrementalDecoder as IncrementalDecoder
+from agentic.providers.openai_chat._wire import decode as decode
+from agentic.providers.openai_chat._wire import decode_request as decode_request
+from agentic.providers.openai_chat._wire import encode as encode
+from agentic.providers.openai_chat._wire import encode_tools as encode_tools
 from agentic.providers.overflow import is_context_overflow as is_context_overflow
 
 if typing.TYPE_CHECKING:
-    from agentic.providers.validators.openai_chat import validate
+    from agentic.providers.openai_chat._validation import validate
 
-__all__ = ["Decider", "decode_request", "decode_response", "encode_request", "validate"]
+__all__ = ["ADAPTER", "Decider", "decode_response", "encode_request", "validate"]
 
 # No Decider needs it.
-__getattr__, __dir__ = _lazy.load_lazily(
-    __name__, {"validate": "agentic.providers.validators.openai_chat"}
-)
+__getattr__, __dir__ = _lazy.load_lazily(__name__, {"validate": "._validation"})

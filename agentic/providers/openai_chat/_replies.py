@@ -4,9 +4,13 @@ By OpenAI's convention, which most servers follow, `prompt_tokens` includes cach
 `completion_tokens` includes reasoning, audio and predictions, even rejected ones (2026-11):
 https://platform.openai.com/docs/api-reference/chat/object
 If a server counts differently, its total shows that.
+
+A streamed reply is assembled from its events.
+
+Texts, calls, content chunks and reasoning details arrive in pieces, which are joined at the end.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -15,7 +19,7 @@ from agentic.errors import ProviderError
 from agentic.loop import Decision
 from agentic.messages import Message, ProviderPayload
 from agentic.providers._bound_requests import input_transformations
-from agentic.providers._model import reported_error
+from agentic.providers._model import ModelStream, reported_error
 from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.kit._iterations import (
     context_in,
@@ -24,8 +28,14 @@ from agentic.providers.kit._iterations import (
     used_server_tools,
 )
 from agentic.providers.kit._json import count_at, has_object
-from agentic.providers.openai_chat._decoding import MESSAGES, NAME, decode_message
-from agentic.providers.openai_chat._encoding import with_objects_on_the_wire
+from agentic.providers.kit._streamed_calls import StreamedCalls
+from agentic.providers.kit._streamed_texts import GrowingText, add_fields, index_in, join_pieces
+from agentic.providers.openai_chat._wire import (
+    MESSAGES,
+    NAME,
+    decode_message,
+    with_objects_on_the_wire,
+)
 from agentic.usage import StopReason, StopWords, Usage
 
 NO_WORD = {"", "null", "not_finished"}
@@ -177,11 +187,11 @@ def decode_response(response: Any, /) -> Decision:
     body = plain(response)
     choice = at(body, "choices", 0)
     message = _message(choice)
-    used = usage(body) if find_usage(body) else None
+    tokens = usage(body) if find_usage(body) else None
     return Decision(
         message.content,
         message.tool_calls,
-        used,
+        tokens,
         _reason(body, choice, message),
         message.native,
         stop_word=text_at(choice, "finish_reason"),
@@ -190,7 +200,7 @@ def decode_response(response: Any, /) -> Decision:
         provider=NAME,
         response_model=text_at(body, "model"),
         response_id=text_at(body, "id"),
-        last_request=_last_request(find_usage(body), used) if used and used.summed else None,
+        last_request=_last_request(find_usage(body), tokens) if tokens and tokens.summed else None,
         # LiteLLM hands on Anthropic's next to the message (1.110).
         input_transformations=input_transformations(body)
         or input_transformations(at(choice, "message", "provider_specific_fields")),
@@ -215,34 +225,34 @@ def usage(response: Any, /) -> Usage:
     Usage(input=7, output=3, total=10, cache_read=0, cache_write=0, reasoning=0)
     """
     body = plain(response)
-    found = find_usage(body)
-    if found is None:
+    fields = find_usage(body)
+    if fields is None:
         return Usage()
-    return attrs.evolve(_convert(found), summed=_is_sum(body, found))
+    return attrs.evolve(_convert(fields), summed=_is_sum(body, fields))
 
 
-def _is_sum(body: Any, found: dict[str, Any]) -> bool:
+def _is_sum(body: Any, fields: dict[str, Any]) -> bool:
     """Return whether a usage adds up several requests, made by a server's tools or a gateway."""
-    if at(found, "iterations"):
-        return len(requests_in(found)) != 1
+    if at(fields, "iterations"):
+        return len(requests_in(fields)) != 1
     # https://console.groq.com/docs/compound lists there what its agents ran (2026-11).
     ran = at(body, "choices", 0, "message", "executed_tools")
-    counted = count_at(found, *_TOOL_USE) or used_server_tools(found)
-    continued = 0 < count_at(found, *_FIRST_PROMPT) < count_at(found, "prompt_tokens")
-    return bool(ran or counted or continued)
+    count = count_at(fields, *_TOOL_USE) or used_server_tools(fields)
+    goes_on = 0 < count_at(fields, *_FIRST_PROMPT) < count_at(fields, "prompt_tokens")
+    return bool(ran or count or goes_on)
 
 
-def _last_request(found: Any, used: Usage) -> Usage | None:
+def _last_request(fields: Any, total: Usage) -> Usage | None:
     """Return the part of the last request in a sum; None if it is not reported."""
-    if at(found, "iterations"):
-        return last_request_in(found)
-    if context := context_in(found):
+    if at(fields, "iterations"):
+        return last_request_in(fields)
+    if context := context_in(fields):
         return context
-    first = count_at(found, *_FIRST_PROMPT) or used.input - count_at(found, *_TOOL_USE)
-    if first == used.input:
+    first = count_at(fields, *_FIRST_PROMPT) or total.input - count_at(fields, *_TOOL_USE)
+    if first == total.input:
         return None
     # As for Gemini itself: the first prompt and the whole reply.
-    return Usage(first, used.output, reasoning=used.reasoning)
+    return Usage(first, total.output, reasoning=total.reasoning)
 
 
 def _spelled(word: str) -> str | None:
@@ -264,12 +274,12 @@ def _message(choice: Any) -> Message:
     wire = at(choice, "message") or _joint(choice)
     if not isinstance(wire, dict) or not wire:
         return Message("assistant", text_at(choice, "text"))  # from the older /completions endpoint
-    sent = {**_sendable(wire), "role": "assistant"}
-    message = decode_message(sent)
+    copy = {**_sendable(wire), "role": "assistant"}
+    message = decode_message(copy)
     if all(map(has_object, message.tool_calls)):
         return message
     # Arguments that servers reject are fixed in the payload; the call keeps the model's own.
-    return message.replace(native=ProviderPayload(NAME, with_objects_on_the_wire(sent)))
+    return message.replace(native=ProviderPayload(NAME, with_objects_on_the_wire(copy)))
 
 
 def _sendable(wire: dict[str, Any]) -> dict[str, Any]:
@@ -297,14 +307,14 @@ def _reason(body: Any, choice: Any, message: Message) -> StopReason:
     reason = STOP_WORDS.reason(
         _spelled(text_at(choice, "finish_reason")), has_tool_calls=bool(message.tool_calls)
     )
-    refused = text_at(choice, "message", "refusal") and not at(choice, "message", "content")
+    is_refusal = text_at(choice, "message", "refusal") and not at(choice, "message", "content")
     # OpenAI says `stop` after a refusal.
-    return StopReason.CONTENT_FILTER if refused and reason is StopReason.STOP else reason
+    return StopReason.CONTENT_FILTER if is_refusal and reason is StopReason.STOP else reason
 
 
 def find_usage(body: Any) -> dict[str, Any] | None:
     """Return the usage, from wherever the server puts it; None if there is none."""
-    return next((found for found in _places(body) if isinstance(found, dict) and found), None)
+    return next((fields for fields in _places(body) if isinstance(fields, dict) and fields), None)
 
 
 def _places(body: Any) -> Iterator[Any]:
@@ -314,24 +324,24 @@ def _places(body: Any) -> Iterator[Any]:
         yield at(choice, "usage")  # https://platform.moonshot.ai/docs/api/chat, streams
     timings = at(body, "timings")  # llama.cpp's server, which may leave `usage` out
     if isinstance(timings, dict):
-        cached = count_at(timings, "cache_n")
+        cache_tokens = count_at(timings, "cache_n")
         yield {
-            "prompt_tokens": count_at(timings, "prompt_n") + cached,
+            "prompt_tokens": count_at(timings, "prompt_n") + cache_tokens,
             "completion_tokens": count_at(timings, "predicted_n"),
-            "cached_tokens": cached,
+            "cached_tokens": cache_tokens,
         }
     if at(body, "prompt_tokens") is not None:
         yield body  # the usage object itself was passed in
 
 
-def _convert(found: dict[str, Any]) -> Usage:
-    prompt = count_at(found, "prompt_tokens") or count_at(found, "input_tokens")
-    completion = count_at(found, "completion_tokens") or count_at(found, "output_tokens")
-    total, reasoning = count_at(found, "total_tokens"), _first(found, _REASONING)
-    tool_use = count_at(found, *_TOOL_USE)
+def _convert(fields: dict[str, Any]) -> Usage:
+    prompt = count_at(fields, "prompt_tokens") or count_at(fields, "input_tokens")
+    completion = count_at(fields, "completion_tokens") or count_at(fields, "output_tokens")
+    total, reasoning = count_at(fields, "total_tokens"), _first(fields, _REASONING)
+    tool_use = count_at(fields, *_TOOL_USE)
     if 0 < tool_use <= total - prompt - completion:
         prompt += tool_use
-    read, write = _first(found, _CACHE_READ), _first(found, _CACHE_WRITE)
+    read, write = _first(fields, _CACHE_READ), _first(fields, _CACHE_WRITE)
     if _cache_is_beside(total, prompt, completion, read, write):
         prompt += read + write
     hidden = total - prompt - completion if total and prompt else 0
@@ -356,14 +366,16 @@ def _cache_is_beside(total: int, prompt: int, completion: int, read: int, write:
     larger and the total includes neither, they overlap: OpenRouter may count tokens that it read as
     written, too.
     """
-    said = prompt + completion
-    if max(read, write) > prompt or (total and total == said + read + write != said):
+    total_of_both = prompt + completion
+    if max(read, write) > prompt or (
+        total and total == total_of_both + read + write != total_of_both
+    ):
         return True
-    return total != said and read + write > prompt
+    return total != total_of_both and read + write > prompt
 
 
-def _first(found: dict[str, Any], paths: list[tuple[str, ...]]) -> int:
-    return next((number for path in paths if (number := count_at(found, *path))), 0)
+def _first(fields: dict[str, Any], paths: list[tuple[str, ...]]) -> int:
+    return next((number for path in paths if (number := count_at(fields, *path))), 0)
 
 
 def failure_in(body: Any, model: str = "") -> ProviderError | None:
@@ -383,3 +395,268 @@ def failure_in(body: Any, model: str = "") -> ProviderError | None:
     status = code if isinstance(code, int) and not isinstance(code, bool) else None
     problem = text_at(error, "message") or str(error)
     return reported_error(body, NAME, model or text_at(body, "model"), status, problem)
+
+
+_THINKING = "thinking_blocks"
+_PADDING = {"obfuscation", "p"}
+"""Fields that OpenAI and Mistral add to hide the length of an event."""
+_TAKEN = {"content", "tool_calls", "audio", "function_call", "reasoning_details", "index"}
+
+
+def _add_delta(fields: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    """Add the fields of a delta, with Claude's thinking blocks wherever LiteLLM has them."""
+    for key, value in delta.items():
+        present = fields.get(key)
+        if key == _THINKING and isinstance(value, list):
+            fields[key] = present = present if isinstance(present, list) else []
+            for block in value:
+                _add_thinking(present, block)
+        elif key == "provider_specific_fields" and isinstance(value, dict):
+            fields[key] = present = present if isinstance(present, dict) else {}
+            _add_delta(present, value)
+        else:
+            add_fields(fields, {key: value})
+
+
+def _add_thinking(blocks: list[Any], block: Any) -> None:
+    """Add a fragment of LiteLLM's `thinking_blocks`, which are Claude's thinking blocks.
+
+    LiteLLM sends one for each event of the stream, all without an index: texts, then a signature,
+    which ends the block. Some versions repeat the whole text with the signature, others send only
+    complete blocks:
+    https://github.com/BerriAI/litellm/issues/29428, https://github.com/BerriAI/litellm/pull/31022,
+    https://github.com/open-webui/open-webui/pull/29860 (2026-11). Anthropic rejects a block that is
+    sent back in pieces.
+
+    >>> blocks = []
+    >>> for text, signature in [("Look ", ""), ("first.", None), ("", "EqQB")]:
+    ...     _add_thinking(blocks, {"type": "thinking", "thinking": text, "signature": signature})
+    >>> join_pieces(blocks)
+    [{'type': 'thinking', 'thinking': 'Look first.', 'signature': 'EqQB'}]
+    """
+    if text_at(block, "type") != "thinking" or not isinstance(at(block, "thinking"), str | None):
+        blocks.append(block)
+        return
+    last: Any = blocks[-1] if blocks else None
+    if not isinstance(at(last, "thinking"), GrowingText) or text_at(last, "signature"):
+        blocks.append(last := {"type": "thinking", "thinking": GrowingText()})
+    rest = {key: value for key, value in block.items() if key != "thinking"}
+    text = text_at(block, "thinking")
+    # Said again together with its signature: see above.
+    if not (text_at(block, "signature") and text == join_pieces(last["thinking"])):
+        last["thinking"].add(text)
+    last.update({key: value for key, value in rest.items() if value or key not in last})
+
+
+class _Chunks(list[dict[str, Any]]):
+    """Mistral's content: thinking and text, with adjacent chunks of the same type joined.
+
+    https://docs.mistral.ai/capabilities/reasoning/ (2026-11)
+    """
+
+    def add(self, chunk: Any) -> str:
+        """Add a chunk or a plain string; return the text in it that the user sees."""
+        if isinstance(chunk, str):
+            chunk = {"type": "text", "text": chunk}
+        if not isinstance(chunk, dict):
+            return ""
+        if isinstance(parts := chunk.get("thinking"), list):
+            inner = self._joined(chunk, "thinking", _Chunks)
+            for each in parts:
+                inner.add(each)
+            return ""
+        if chunk.get("type") != "text":
+            self.append(dict(chunk))
+            return ""
+        piece: str = self._joined(chunk, "text", GrowingText).add(text_at(chunk, "text"))
+        return piece
+
+    def _joined(self, chunk: dict[str, Any], field: str, kind: type[Any]) -> Any:
+        """Return what the field of a chunk is added to; note the other fields, which may be late.
+
+        A signature ends a chunk, as it ends a block of Anthropic's.
+        """
+        last = self[-1] if self and self[-1].get("type") == chunk.get("type") else {}
+        if not isinstance(last.get(field), kind) or (chunk.get(field) and last.get("signature")):
+            self.append(last := {**chunk, field: kind()})
+        last.update({k: v for k, v in chunk.items() if k != field and v is not None})
+        return last[field]
+
+
+def _add_detail(details: list[Any], detail: Any) -> None:
+    """Add a piece of OpenRouter's `reasoning_details`; join texts with the same index and type.
+
+    https://openrouter.ai/docs/use-cases/reasoning-tokens (2026-11)
+    """
+    if not isinstance(detail, dict):
+        details.append(detail)
+        return
+    last = details[-1] if details else None
+    kind = (detail.get("type"), detail.get("index"))
+    if not isinstance(last, dict) or (last.get("type"), last.get("index")) != kind:
+        details.append(last := {})
+    add_fields(last, detail)
+
+
+@attrs.define(eq=False)
+class StreamedResponse(ModelStream):
+    """Assembles one streamed reply from its events.
+
+    >>> reply = StreamedResponse()
+    >>> reply.feed({"choices": [{"delta": {"content": "Hi."}, "finish_reason": "stop"}]})
+    'Hi.'
+    >>> reply.response()["choices"][0]["message"]
+    {'role': 'assistant', 'content': 'Hi.'}
+    """
+
+    _body: dict[str, Any] = attrs.field(init=False, factory=dict)
+    _choices: "dict[int, _Choice]" = attrs.field(init=False, factory=dict)
+    _ended: bool = attrs.field(init=False, default=False)
+
+    def _process(self, event: Any) -> str:
+        chunk = plain(event)
+        failure = failure_in(chunk, self.model or text_at(self._body, "model"))
+        if failure is not None:
+            raise failure
+        self._ended |= self._ends(chunk)
+        if not isinstance(chunk, dict):
+            return ""
+        self._keep(chunk)
+        return "".join(map(self._take, items_at(chunk, "choices")))
+
+    def _built(self) -> dict[str, Any] | None:
+        reasons = [choice.fields.get("finish_reason") for choice in self._choices.values()]
+        if not self._ended and not (reasons and all(reasons)):
+            return None
+        choices = [self._choices[index].whole(index) for index in sorted(self._choices)]
+        body = {**self._body, "choices": choices}
+        # So that `decode_response` and whoever logs it see one kind of response.
+        if text_at(body, "object") == "chat.completion.chunk":
+            body["object"] = "chat.completion"
+        fields = find_usage(body)
+        return {**body, "usage": fields} if fields else body
+
+    def _ends(self, chunk: Any) -> bool:
+        """Return whether a chunk ends a stream that has no finish_reason, such as Snowflake's.
+
+        The SDK never passes on `[DONE]`. The event with the usage and no choices comes last:
+        https://platform.openai.com/docs/api-reference/chat-streaming (2026-11).
+        """
+        if isinstance(chunk, str):
+            return chunk.strip().removeprefix("data:").strip() == "[DONE]"
+        is_usage = isinstance(at(chunk, "usage"), dict) and at(chunk, "choices") == []
+        return is_usage and bool(self._choices)
+
+    def _keep(self, chunk: dict[str, Any]) -> None:
+        """Keep the fields other than `choices`. Azure's first event has empty ids."""
+        for key, value in chunk.items():
+            if key in _PADDING or key == "choices":
+                continue
+            if isinstance(value, dict) and isinstance(self._body.get(key), dict):
+                self._body[key] = {**self._body[key], **value}
+            elif value or key not in self._body:
+                self._body[key] = value
+
+    def _take(self, choice: Any) -> str:
+        if not isinstance(choice, dict):
+            return ""
+        index = choice.get("index")
+        index = index if isinstance(index, int) else 0
+        text = self._choices.setdefault(index, _Choice()).take(choice)
+        return "" if index else text
+
+
+@attrs.define
+class _Choice:
+    """One choice, with the part of its messages received so far."""
+
+    fields: dict[str, Any] = attrs.field(factory=dict)
+    messages: "dict[int, _Message]" = attrs.field(factory=dict)
+    """One, but Mistral may send several, with what its own tools returned. The deltas say by their
+    `index` which one they are for (`DeltaMessage` in mistralai 3.7; 2026-11)."""
+    latest: int = 0
+
+    def take(self, choice: dict[str, Any]) -> str:
+        # Writer and Perplexity send the message so far along with the delta.
+        delta = choice["delta"] if "delta" in choice else choice.get("message")
+        piece = self._message_of(delta).take(delta) if isinstance(delta, dict) else ""
+        rest = {key: value for key, value in choice.items() if key not in {"delta", "message"}}
+        word = self.fields.get("finish_reason")
+        if text_at(rest, "finish_reason").lower() in NO_WORD:
+            rest["finish_reason"] = None
+        # The other texts are states, such as the severity that Azure's filter reports.
+        add_fields(self.fields, rest, "text".__eq__)
+        self.fields["finish_reason"] = self.fields.get("finish_reason") or word
+        return piece
+
+    def _message_of(self, delta: dict[str, Any]) -> "_Message":
+        index = index_in(delta.get("index"))
+        # Only a role begins another message: an index alone may count events.
+        if index in self.messages or not self.messages or text_at(delta, "role"):
+            self.latest = self.latest if index is None else index
+        return self.messages.setdefault(self.latest, _Message())
+
+    def whole(self, index: int) -> dict[str, Any]:
+        messages = [self.messages[each].whole() for each in sorted(self.messages)]
+        if len(messages) > 1 or any(each["role"] == "tool" for each in messages):
+            return {**join_pieces(self.fields), "index": index, MESSAGES: messages}
+        message = messages[0] if messages else _Message().whole()
+        return {**join_pieces(self.fields), "index": index, "message": message}
+
+
+@attrs.define
+class _Message:
+    """A message, as received so far."""
+
+    fields: dict[str, Any] = attrs.field(factory=dict)
+    calls: StreamedCalls = attrs.field(factory=StreamedCalls)
+
+    def whole(self) -> dict[str, Any]:
+        message = {"role": "assistant", "content": None, **join_pieces(self.fields)}
+        calls = self.calls.whole()
+        if calls:
+            message["tool_calls"] = calls
+        return message
+
+    def take(self, delta: dict[str, Any]) -> str:
+        """Add a delta; return the text it adds to the reply."""
+        is_result = "tool" in (text_at(delta, "role"), self.fields.get("role"))
+        piece = self._take_content(delta.get("content"))
+        for call in items_at(delta, "tool_calls"):
+            self.calls.add(call)
+        for key in ("audio", "function_call"):
+            if isinstance(delta.get(key), dict):
+                self._take_part(key, delta[key])
+        for detail in items_at(delta, "reasoning_details"):
+            _add_detail(self.fields.setdefault("reasoning_details", []), detail)
+        rest = {key: value for key, value in delta.items() if key not in _TAKEN}
+        _add_delta(self.fields, {**rest, "role": "tool" if is_result else "assistant"})
+        return "" if is_result else piece or self._beside(delta)
+
+    def _beside(self, delta: dict[str, Any]) -> str:
+        """Return the reply's text if there is no content: a refusal or a transcript."""
+        if self.fields.get("content"):
+            return ""
+        refusal, transcript = text_at(delta, "refusal"), text_at(delta, "audio", "transcript")
+        return refusal or ("" if self.fields.get("refusal") else transcript)
+
+    def _take_content(self, content: Any) -> str:
+        present = self.fields.get("content")
+        if isinstance(content, str) and not isinstance(present, _Chunks):
+            add_fields(self.fields, {"content": content})
+            return content
+        if content is None:
+            return ""
+        if not isinstance(present, _Chunks):
+            # A text that came before the first chunk becomes a chunk, too.
+            before, present = join_pieces(present), _Chunks()
+            self.fields["content"] = present
+            if before:
+                present.add(before)
+        return "".join(map(present.add, content if isinstance(content, list) else [content]))
+
+    def _take_part(self, key: str, piece: dict[str, Any]) -> None:
+        part = self.fields.get(key)
+        if not isinstance(part, dict):
+            part = self.fields[key] = {}
+        add_fields(part, piece)
