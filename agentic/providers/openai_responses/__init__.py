@@ -1,6 +1,6 @@
 """OpenAI's Responses API, and the servers that support it.
 
-Start with `Decider`, `decode_response` and `encode_request`.
+Start with `Decider`, `decode_response` and `encode_request`; `ADAPTER` has all of it.
 
 They include Azure, DeepSeek, Bedrock's mantle, xAI, OpenRouter, LM Studio, vLLM and llama.cpp;
 their differences are noted where they matter. The caller keeps the conversation: a `Decider` asks
@@ -10,28 +10,25 @@ back. `_encoding` describes how each part of a conversation is encoded.
 
 import typing
 
-from agentic import _lazy
-from agentic.providers.openai_responses._decider import Decider
+from agentic._base import _lazy
+from agentic.providers.openai_responses._decider import ADAPTER, Decider, decode_response
+from agentic.providers.openai_responses._decider import STOP_WORDS as STOP_WORDS
+from agentic.providers.openai_responses._decider import StreamedResponse as StreamedResponse
+from agentic.providers.openai_responses._decider import stop_reason as stop_reason
+from agentic.providers.openai_responses._decider import usage as usage
 from agentic.providers.openai_responses._decoding import NAME as NAME
 from agentic.providers.openai_responses._decoding import IncrementalDecoder as IncrementalDecoder
 from agentic.providers.openai_responses._decoding import decode as decode
-from agentic.providers.openai_responses._decoding import decode_request
+from agentic.providers.openai_responses._decoding import decode_request as decode_request
 from agentic.providers.openai_responses._encoding import encode as encode
 from agentic.providers.openai_responses._encoding import encode_request
 from agentic.providers.openai_responses._encoding import encode_tools as encode_tools
-from agentic.providers.openai_responses._replies import STOP_WORDS as STOP_WORDS
-from agentic.providers.openai_responses._replies import decode_response
-from agentic.providers.openai_responses._replies import stop_reason as stop_reason
-from agentic.providers.openai_responses._replies import usage as usage
-from agentic.providers.openai_responses._streaming import StreamedResponse as StreamedResponse
 from agentic.providers.overflow import is_context_overflow as is_context_overflow
 
 if typing.TYPE_CHECKING:
-    from agentic.providers.validators.openai_responses import validate
+    from agentic.providers.openai_responses._validation import validate
 
-__all__ = ["Decider", "decode_request", "decode_response", "encode_request", "validate"]
+__all__ = ["ADAPTER", "Decider", "decode_response", "encode_request", "validate"]
 
 # No Decider needs it.
-__getattr__, __dir__ = _lazy.load_lazily(
-    __name__, {"validate": "agentic.providers.validators.openai_responses"}
-)
+__getattr__, __dir__ = _lazy.load_lazily(__name__, {"validate": "._validation"})

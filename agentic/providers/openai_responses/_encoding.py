@@ -30,6 +30,7 @@ from typing import Any
 import attrs
 
 from agentic.messages import Message, ToolCall, close_open_rounds
+from agentic.protocols import RequestPrefix
 from agentic.providers.kit import (
     NameRule,
     RecordRole,
@@ -45,6 +46,7 @@ from agentic.providers.kit import (
 from agentic.providers.kit._json import with_arguments, with_object_text
 from agentic.providers.kit._media import text_with_media
 from agentic.providers.kit._messages import (
+    describe_prompt_change,
     join_runs,
     merge_replies,
     payload_facts,
@@ -52,26 +54,25 @@ from agentic.providers.kit._messages import (
     write_calls,
 )
 from agentic.providers.openai_responses._decoding import (
-    NAME,
-    UNSEEN_CALLS,
-    answered_within,
-    kept_items,
-    message_of,
-    without_reasoning,
-)
-from agentic.providers.openai_responses._items import (
     ANSWERS,
+    NAME,
     OUTPUTS,
+    UNSEEN_CALLS,
     OpenCalls,
     answer,
+    answered_within,
     call_id_of,
     can_answer,
+    decode,
     has_openais_id,
+    kept_items,
+    message_of,
     own_id,
     parts_of,
     runs_on_server,
     tool_call,
     type_of,
+    without_reasoning,
     written_calls,
 )
 from agentic.tools import ToolDefinition
@@ -127,10 +128,10 @@ def encode_request(
     >>> encode_request([Message("user", "Hi.")], system_prompt="Be brief.")
     {'instructions': 'Be brief.', 'input': [{'role': 'user', 'content': 'Hi.'}]}
     """
-    closed = place_record(join_runs(_close(list(messages)), _join), record_role)
-    leading = list(takewhile(_is_instruction, closed))
+    history = place_record(join_runs(_close(list(messages)), _join), record_role)
+    leading = list(takewhile(_is_instruction, history))
     request: dict[str, Any] = {**_instructions(leading, system_prompt)}
-    request["input"] = _input(closed[len(leading) :])
+    request["input"] = _input(history[len(leading) :])
     # What came as `instructions`, and nothing was added to, is the caller's own choice.
     if puts_instructions_last(model) and not _is_callers(leading, system_prompt):
         request["input"] = [*_developer(request.pop("instructions", "")), *_as_items(request)]
@@ -159,6 +160,28 @@ def encode_tools(tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
     ]
 
 
+def write_change(before: RequestPrefix, after: RequestPrefix) -> list[Message] | None:
+    """Return a message that says what has changed; none if the wire is the same.
+
+    None if a tool was removed or has another definition: there is no item for that. The shapes are
+    those of the SDK (openai 3, `AdditionalTools`).
+
+    >>> change = write_change(RequestPrefix("Be brief."), RequestPrefix("Be kind."))
+    >>> encode(change or [])[0]["role"]
+    'developer'
+    """
+    former, latest = encode_tools(before.tools), encode_tools(after.tools)
+    if any(tool not in latest for tool in former):
+        return None
+    new = [tool for tool in latest if tool not in former]
+    items: list[dict[str, Any]] = []
+    if new:
+        items.append({"type": "additional_tools", "role": "developer", "tools": new})
+    text = describe_prompt_change(before.system_prompt, after.system_prompt)
+    items += _developer(replace_surrogates(text))
+    return [message for item in items for message in decode([item])]
+
+
 def _is_id(call_id: str) -> bool:
     """Return whether the API accepts a call id.
 
@@ -168,9 +191,9 @@ def _is_id(call_id: str) -> bool:
     return 0 < len(call_id) <= MAX_ID_CHARS
 
 
-def _hashed(wanted: str, number: int) -> str:
+def _hashed(wish: str, number: int) -> str:
     # A hash, since an id with a number appended might exceed the maximum length.
-    seed = f"{wanted}#{number}".encode("utf-8", "surrogatepass")
+    seed = f"{wish}#{number}".encode("utf-8", "surrogatepass")
     return f"call_{hashlib.sha256(seed).hexdigest()[:24]}"
 
 
@@ -188,7 +211,7 @@ class _Facts:
 def _items_as_they_came(messages: Iterable[Message]) -> list[Any] | None:
     """Return the items of untouched messages; None if any of them may have to change."""
     items: list[Any] = []
-    used: set[str] = set()
+    ids: set[str] = set()
     waiting: dict[str, str] = {}
     role: str = ""
     for message in messages:
@@ -200,9 +223,9 @@ def _items_as_they_came(messages: Iterable[Message]) -> list[Any] | None:
         if waiting and role == "assistant" and before != "assistant":
             waiting = {}
         if facts.own_ids:
-            if not used.isdisjoint(facts.own_ids):
+            if not ids.isdisjoint(facts.own_ids):
                 return None
-            used |= facts.own_ids
+            ids |= facts.own_ids
         if facts.calls and not (role == "assistant" and _note_calls(facts.calls, waiting)):
             return None
         if facts.answers and not (role == "tool" and _match_answers(facts.answers, waiting)):
@@ -257,15 +280,15 @@ def _with_arguments(item: Any) -> Any:
 
 def _close(messages: list[Message]) -> list[Message]:
     """Close open rounds and drop orphaned results, but keep results whose calls the server has."""
-    closed: list[Message] = []
+    result: list[Message] = []
     stretch: list[Message] = []
     for message in messages:
         if _answers_unseen(message):
-            closed += [*close_open_rounds(stretch), message]
+            result += [*close_open_rounds(stretch), message]
             stretch = []
         else:
             stretch.append(message)
-    return [*closed, *close_open_rounds(stretch)]
+    return [*result, *close_open_rounds(stretch)]
 
 
 def _join(replies: list[Message]) -> list[Message]:
@@ -285,8 +308,8 @@ def _is_instruction(message: Message) -> bool:
 def _instructions(leading: list[Message], system_prompt: str) -> dict[str, Any]:
     if _is_callers(leading, system_prompt):
         return {"instructions": replace_surrogates(_payload(leading[0])["instructions"])}
-    said = [system_prompt, *map(text_with_media, leading)]
-    text = replace_surrogates("\n\n".join(text for text in said if text))
+    texts = [system_prompt, *map(text_with_media, leading)]
+    text = replace_surrogates("\n\n".join(text for text in texts if text))
     return {"instructions": text} if text else {}
 
 
@@ -313,8 +336,8 @@ def _developer(text: str) -> list[dict[str, Any]]:
 
 
 def _as_items(request: Mapping[str, Any]) -> list[Any]:
-    given = request["input"]
-    return [{"role": "user", "content": given}] if isinstance(given, str) else given
+    value = request["input"]
+    return [{"role": "user", "content": value}] if isinstance(value, str) else value
 
 
 def _input(messages: list[Message]) -> str | list[dict[str, Any]]:
@@ -343,26 +366,26 @@ def _edit(payload: Any, message: Message) -> Any | None:
     """Return the items of a reply with the message's calls, which keeps their reasoning."""
     if not isinstance(payload, list):
         return None
-    answered = answered_within(payload)
+    ids = answered_within(payload)
 
     def is_call(item: Any) -> bool:
         call = tool_call(item)
-        return call is not None and call.id not in answered
+        return call is not None and call.id not in ids
 
     return write_calls(payload, message.tool_calls, _edit_call, is_call)
 
 
 def _edit_call(item: dict[str, Any], call: ToolCall) -> Any:
     before = tool_call(item)
-    edited = {**item, "call_id": call.id} if call_id_of(item) != call.id else item
+    copy = {**item, "call_id": call.id} if call_id_of(item) != call.id else item
     if before is None or before.arguments == call.arguments:
-        return edited
+        return copy
     if type_of(item) == "function_call":
-        return {**edited, "arguments": call.arguments}
+        return {**copy, "arguments": call.arguments}
     # Of any other call, which has its action in the place of arguments, the message is rebuilt.
     if type_of(item) == "custom_tool_call":
-        return {**edited, "input": text_at(parse_object(call.arguments), "input")}
-    return edited
+        return {**copy, "input": text_at(parse_object(call.arguments), "input")}
+    return copy
 
 
 def _without_loose_reasoning(items: list[Any]) -> list[Any]:
@@ -431,14 +454,14 @@ class _ItemWriter:
         if any(type_of(item) in _FUNCTIONS and not _is_id(call_id) for call_id, item in calls):
             return False
         # Ids of items and of calls are counted apart, in one set.
-        named = [f"item {own_id(item)}" for item in items if own_id(item)]
-        asked = [call_id for call_id, _ in calls]
+        names = [f"item {own_id(item)}" for item in items if own_id(item)]
+        ids = [call_id for call_id, _ in calls]
         # A call may have the same id as one of an earlier turn, which is not waiting any more.
-        if len({*asked}) < len(asked) or any(map(self._open.is_waiting, asked)):
+        if len({*ids}) < len(ids) or any(map(self._open.is_waiting, ids)):
             return False
-        if len({*named}) < len(named) or not self._ids.used.isdisjoint(named):
+        if len({*names}) < len(names) or not self._ids.used.isdisjoint(names):
             return False
-        self._ids.used.update(named, asked)
+        self._ids.used.update(names, ids)
         return True
 
     def _call(self, call: ToolCall) -> dict[str, Any]:
@@ -453,11 +476,11 @@ class _ItemWriter:
         return item
 
     def _tool(self, message: Message) -> Iterator[Any]:
-        kept, ids = kept_items(_payload(message)), [one.call_id for one in message.tool_results]
-        if kept and all(map(self._open.awaits, ids, kept)) and self._are_free(kept):
+        items, ids = kept_items(_payload(message)), [one.call_id for one in message.tool_results]
+        if items and all(map(self._open.awaits, ids, items)) and self._are_free(items):
             for call_id in ids:
                 self._open.take(call_id)
-            yield from kept
+            yield from items
         else:
             yield from answer(message, self._open)
 
@@ -468,7 +491,7 @@ class _ItemWriter:
             return
         parts = parts_of(message.media) if message.role == "user" else []
         if parts:
-            said = [{"type": "input_text", "text": message.content}] if message.content else []
-            yield {"role": "user", "content": [*said, *parts]}
+            content = [{"type": "input_text", "text": message.content}] if message.content else []
+            yield {"role": "user", "content": [*content, *parts]}
         elif text := text_with_media(message):
             yield {"role": message.role, "content": text}
