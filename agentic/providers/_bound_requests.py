@@ -3,7 +3,7 @@
 Such a request is sent once more, and asks the server to drop that reasoning. Where the server does
 not accept the setting, the reasoning is left out instead. Both are learned from a refusal, except
 for models that check every account, which are asked from the first request on: on an account that
-is not checked, the setting itself turns the check on (design/0061).
+is not checked, the setting itself turns the check on (design/requests.md).
 
 The setting: https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks
 (2026-11-27).
@@ -71,22 +71,24 @@ class BoundRequests:
         was_bound = False
         while True:
             # What this call is sent with: a parallel one may learn of a refusal meanwhile.
-            sent, asks = self.fit(body, model)
+            request, asks = self.fit(body, model)
             try:
-                return await call(sent)
+                return await call(request)
             except Exception as error:
                 is_bound = is_bound_reasoning(error)
                 was_bound |= is_bound
                 if not (is_bound or (asks and _SETTING_REFUSED.search(str(error)))):
                     raise
-                if not self.learn(sent, asks=asks, was_bound=was_bound):
+                if not self.learn(request, asks=asks, was_bound=was_bound):
                     raise
 
     def fit(self, body: _Body, model: str) -> tuple[_Body, bool]:
         """Return what to send for a request, and whether it asks the server to drop reasoning."""
         binding = binds_reasoning(model)
-        checked = self._is_checked or (binding is not None and binding.enforced == "every_account")
-        asking = self._ask_to_drop(body) if checked and self._is_setting_accepted else None
+        is_checked = self._is_checked or (
+            binding is not None and binding.enforced == "every_account"
+        )
+        asking = self._ask_to_drop(body) if is_checked and self._is_setting_accepted else None
         if asking is not None:
             return asking, True
         if not self._stale:
@@ -108,7 +110,7 @@ class BoundRequests:
             return True
         return self._note_as_stale(sent)
 
-    def _note_as_stale(self, sent: _Body) -> bool:
+    def _note_as_stale(self, request: _Body) -> bool:
         """Note all reasoning of a request as stale; return whether there was any."""
         hashes: set[int] = set()
 
@@ -117,7 +119,7 @@ class BoundRequests:
             return True
 
         # Removing only the named block is not enough: later ones record that it came before them.
-        self._leave_out(sent, note)
+        self._leave_out(request, note)
         self._stale |= hashes
         return bool(hashes)
 
@@ -132,21 +134,23 @@ def with_drop(body: Mapping[str, Any], place: tuple[str, ...] = ()) -> _Body | N
     >>> with_drop({"thinking": {"type": "disabled"}}) is None
     True
     """
-    taken = next((each for each in _PLACES if at(body, *each, _THINKING) is not None), place)
+    place_there = next((each for each in _PLACES if at(body, *each, _THINKING) is not None), place)
     # Models that bind reasoning think adaptively by default, so this changes nothing else.
-    thinking = at(body, *taken, _THINKING) or {"type": "adaptive"}
+    thinking = at(body, *place_there, _THINKING) or {"type": "adaptive"}
     if not isinstance(thinking, Mapping) or thinking.get("type") == "disabled":
         return None
     if at(thinking, _BLOCK_BINDING, _BEHAVIOR) is not None:
         return None
     asking = {**thinking, _BLOCK_BINDING: {_BEHAVIOR: "drop_block"}}
-    if not taken:
+    if not place_there:
         return {**body, _THINKING: asking}
-    return {**body, taken[0]: {**(body.get(taken[0]) or {}), _THINKING: asking}}
+    return {**body, place_there[0]: {**(body.get(place_there[0]) or {}), _THINKING: asking}}
 
 
-def with_beta_header(body: Mapping[str, Any], headers: Mapping[str, Any]) -> _Body:
-    """Return a request whose `extra_headers` also name the beta of the setting.
+def with_beta_header(
+    body: Mapping[str, Any], headers: Mapping[str, Any], beta: str = BINDING_BETA
+) -> _Body:
+    """Return a request whose `extra_headers` also name a beta; by default that of the setting.
 
     `headers` are those that the client sends anyway, which one of the request would replace.
     """
@@ -157,12 +161,12 @@ def with_beta_header(body: Mapping[str, Any], headers: Mapping[str, Any]) -> _Bo
         *(value for key, value in headers.items() if key.lower() == name),
     ][:1]
     others = {key: value for key, value in own.items() if key.lower() != name}
-    return {**body, "extra_headers": {**others, name: ",".join([*map(str, betas), BINDING_BETA])}}
+    return {**body, "extra_headers": {**others, name: ",".join([*map(str, betas), beta])}}
 
 
 def _chosen_behavior(body: Mapping[str, Any]) -> Any:
-    found = (at(body, *place, _THINKING, _BLOCK_BINDING, _BEHAVIOR) for place in _PLACES)
-    return next(filter(None, found), None)
+    behaviors = (at(body, *place, _THINKING, _BLOCK_BINDING, _BEHAVIOR) for place in _PLACES)
+    return next(filter(None, behaviors), None)
 
 
 def input_transformations(response: Any) -> tuple[InputTransformation, ...]:
@@ -203,9 +207,9 @@ def leave_out_blocks(
     messages = []
     for message in items_at(body, "messages"):
         blocks = items_at(message, "content")
-        kept = list(filter(is_kept, blocks)) if at(message, "role") == "assistant" else blocks
-        if len(kept) == len(blocks):
+        rest = list(filter(is_kept, blocks)) if at(message, "role") == "assistant" else blocks
+        if len(rest) == len(blocks):
             messages.append(message)
-        elif kept:
-            messages.append({**message, "content": kept})
+        elif rest:
+            messages.append({**message, "content": rest})
     return {**body, "messages": messages}

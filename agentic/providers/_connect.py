@@ -1,23 +1,28 @@
 """Create a decider from `provider:name`, with a client that the provider's SDK configures.
 
 The SDK reads its own environment (OPENAI_API_KEY and OPENAI_BASE_URL, ANTHROPIC_API_KEY,
-GEMINI_API_KEY, CO_API_KEY, AWS_REGION and the rest of the AWS chain). This module reads only
-OLLAMA_HOST and OLLAMA_API_KEY, since the client for Ollama is one for HTTP.
+GEMINI_API_KEY, CO_API_KEY, AWS_REGION and the rest of the AWS chain); the client for Ollama, which
+is one for HTTP, is made of OLLAMA_HOST and OLLAMA_API_KEY.
 """
 
 import difflib
-import importlib
 import os
-import urllib.parse
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
 
 import attrs
 
-from agentic import _imports
+from agentic._base import _imports
+from agentic._base._validate import address_remedy, suggest
 from agentic.errors import ConfigError
 from agentic.limits import ModelLimits
 from agentic.loop import StreamingDecider
+from agentic.providers._offline import OFFLINE, OfflineDecider
+from agentic.providers._registry import find_adapter, full_name, sorted_names
+
+if TYPE_CHECKING:
+    from agentic.providers.kit import Adapter
 
 
 class Connection(StreamingDecider, Protocol):
@@ -33,130 +38,85 @@ class Connection(StreamingDecider, Protocol):
         ...
 
 
-@attrs.frozen
-class _Sdk:
-    """Where a provider's client comes from."""
-
-    extra: str
-    """The extra of agentic-weave that installs the SDK."""
-    module: str
-    make: Callable[[Any], Any]
-    """Return a client, given the imported module."""
-
-
-def _anthropic(sdk: Any) -> Any:
-    """Create the client. Raise now if it has no key: the SDK would only fail on first use."""
-    client = sdk.AsyncAnthropic()
-    # The last two are attributes of newer versions of the SDK only.
-    given = (client.api_key, client.auth_token, getattr(client, "credentials", None))
-    if not any(given) and getattr(client, "_token_cache", None) is None:
-        raise ValueError("set the environment variable ANTHROPIC_API_KEY")
-    return client
-
-
-def _gemini(sdk: Any) -> Any:
-    """Create a client that retries: unlike the other SDKs, this one does not by default.
-
-    The SDK's retry defaults: five attempts, 1 to 60 seconds apart, after 408, 429 and 5xx
-    (`google.genai._api_client.retry_args` of google-genai 3.4, read on 2026-11-22).
-    """
-    retry = sdk.types.HttpRetryOptions()
-    return sdk.Client(http_options=sdk.types.HttpOptions(retry_options=retry))
-
-
-def _ollama(sdk: Any) -> Any:
-    """Create a client for the server that Ollama's own programs would ask."""
-    key = os.environ.get("OLLAMA_API_KEY", "")
-    return sdk.AsyncClient(
-        base_url=ollama_address(os.environ.get("OLLAMA_HOST", "")),
-        headers={"Authorization": f"Bearer {key}"} if key else {},
-        # A server may load a model before it answers; one that does not run is noticed soon.
-        timeout=sdk.Timeout(_OLLAMA_SECONDS, connect=_CONNECT_SECONDS),
-    )
-
-
-def ollama_address(host: str) -> str:
-    """Return the address that a value of OLLAMA_HOST stands for.
-
-    https://docs.ollama.com/faq, `_parse_host` of ollama-python 0.6, and `Host` in
-    https://github.com/ollama/ollama/blob/main/envconfig/config.go (2026-11).
-
-    >>> ollama_address(""), ollama_address("gpu.local"), ollama_address("https://ollama.com")
-    ('http://127.0.0.1:11434', 'http://gpu.local:11434', 'https://ollama.com:443')
-    >>> ollama_address("[::1]:8080/a/"), ollama_address("0.0.0.0"), ollama_address("'::'")
-    ('http://[::1]:8080/a', 'http://127.0.0.1:11434', 'http://[::1]:11434')
-    """
-    # Where `set` on Windows or a file for Docker keeps the quotes, Ollama takes them off, too.
-    scheme, _, rest = host.strip(" \t\"'").rpartition("://")
-    place, _, path = rest.partition("/")
-    place = place.rpartition("@")[2]
-    # Ollama accepts an IPv6 address without the brackets that a URL needs.
-    bare = place.count(":") > 1 and not place.startswith("[")
-    address = urllib.parse.urlsplit(f"//[{place}]" if bare else f"//{place}")
-    # As Ollama's own clients do: a bare host means Ollama's port, a scheme means its own.
-    port = address.port or {"http": 80, "https": 443}.get(scheme, 11434)
-    name = address.hostname or "127.0.0.1"
-    # These are where a server listens, not where it is asked.
-    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(name, name)  # noqa: S104  nothing is bound
-    # `hostname` is without the brackets of an IPv6 address.
-    name = f"[{name}]" if ":" in name else name
-    return f"{scheme or 'http'}://{name}:{port}/{path}".rstrip("/")
-
-
-_OLLAMA_SECONDS, _CONNECT_SECONDS = 600.0, 5.0
-"""The first is what the SDKs of OpenAI and Anthropic wait by default."""
-
-_OPENAI = _Sdk("openai", "openai", lambda sdk: sdk.AsyncOpenAI())
-
-_SDKS: Mapping[str, _Sdk] = {
-    "anthropic": _Sdk("anthropic", "anthropic", _anthropic),
-    "bedrock": _Sdk("bedrock", "boto3", lambda sdk: sdk.client("bedrock-runtime")),
-    "cohere": _Sdk("cohere", "cohere", lambda sdk: sdk.AsyncClientV2()),
-    "gemini": _Sdk("gemini", "google.genai", _gemini),
-    "ollama": _Sdk("ollama", "httpx", _ollama),
-    "openai_chat": _OPENAI,
-    "openai_responses": _OPENAI,
-}
-
-PROVIDERS = tuple(_SDKS)
-"""The providers that `connect` supports: the part of its argument before the colon."""
-
-
 def connect(model: str, **settings: Any) -> Connection:
     """Return the decider for `provider:name`, such as `anthropic:claude-sonnet-4-5`.
 
-    The provider is the name of an adapter in this package. `openai_chat` works with every server
-    that supports the Chat Completions API: set OPENAI_BASE_URL, which the SDK reads. `settings` are
-    passed to the adapter's `Decider`.
+    A name alone, such as `gpt-4.1`, is enough for the models that Anthropic, Google (`gemini`) and
+    OpenAI (`openai_chat`) make and serve. `offline` stands for no model: its decider needs neither
+    a key nor a network, and follows simple orders.
+
+    The provider is the name of an adapter in this package, or of one that was registered.
+    `openai_chat` works with every server that supports the Chat Completions API: set
+    OPENAI_BASE_URL, which the SDK reads. `settings` are passed to the adapter's `Decider`, such as
+    `limits`, `options`, `record_role` or `strict_roles`.
 
     Raises:
-        ConfigError: the provider is unknown, the name is missing, or the SDK cannot create a
-            client.
+        ConfigError: the provider is unknown, the name is missing, its decider has no such setting,
+            or the SDK cannot create a client.
         ImportError: the provider's SDK is not installed; the message says how to install it.
     """
     # A configuration may hold anything, such as a number: the error below shows it.
-    provider, _, name = str(model).partition(":")
-    if provider not in _SDKS or not name:
+    if model == OFFLINE:
+        _check_settings(OFFLINE, OfflineDecider, settings)
+        return OfflineDecider()
+    provider, _, name = full_name(str(model)).partition(":")
+    providers = sorted_names()
+    if provider not in providers or not name:
         # Without a model's name, no complete argument can be suggested.
-        near = difflib.get_close_matches(provider, _SDKS, n=1) if name else []
+        near = difflib.get_close_matches(provider, providers, n=1) if name else []
         raise ConfigError(
             "model",
             model,
-            f"PROVIDER:NAME, the provider one of {', '.join(_SDKS)}",
-            f"did you mean '{near[0]}:{name}'?" if near else "such as openai_chat:gpt-4.1",
+            f"PROVIDER:NAME, the provider one of {', '.join(providers)}",
+            f"did you mean '{near[0]}:{name}'?" if near else _such_as(str(model), providers),
         )
-    adapter = importlib.import_module(f"agentic.providers.{provider}")
-    decider: Connection = adapter.Decider(_client(model, _SDKS[provider]), name, **settings)
-    return decider
+    adapter = find_adapter(provider)
+    if adapter.decider is None:
+        message = f"the adapter {provider!r} has no decider"
+        raise ConfigError("model", model, "a provider whose adapter has one", message=message)
+    _check_settings(provider, adapter.decider, settings)
+    decider: Any = adapter.decider(_client(model, adapter), name, **settings)
+    connection: Connection = decider
+    return connection
 
 
-def _client(model: str, sdk: _Sdk) -> Any:
+def _such_as(model: str, providers: Collection[str]) -> str:
+    """Return what to write instead of a provider without a name, or of a name alone.
+
+    >>> _such_as("qwen3", ["ollama"]), _such_as("ollama:", ["ollama"])
+    ('such as openai_chat:qwen3', 'such as ollama:NAME')
+    """
+    provider = model.partition(":")[0]
+    if provider in providers:
+        return f"such as {provider}:NAME"
+    return f"such as openai_chat:{model if model and ':' not in model else 'gpt-4.1'}"
+
+
+def _check_settings(provider: str, decider: Any, settings: Mapping[str, Any]) -> None:
+    """Raise for a setting that the decider of an adapter lacks; one of others' may take any."""
+    if not attrs.has(decider):
+        return
+    names = {field.alias for field in attrs.fields(decider) if field.init} - {"client", "model"}
+    for setting, value in settings.items():
+        if setting not in names:
+            remedy = f"those of {provider} are {', '.join(sorted(names))}"
+            raise ConfigError(
+                setting, value, f"left out for {provider}", suggest(setting, names, remedy)
+            )
+
+
+def _client(model: str, adapter: "Adapter") -> Any:
+    sdk = adapter.sdk
+    if sdk is None:
+        message = f"the adapter {adapter.name!r} makes no client: create its decider with your own"
+        raise ConfigError("model", model, "a provider whose adapter has an sdk", message=message)
     try:
         module = _imports.load(sdk.module)
     except ImportError as problem:
         raise ImportError(
-            f"{model} needs an SDK that is not installed: pip install 'agentic-weave[{sdk.extra}]'"
+            f"{model} needs an SDK that is not installed: {_imports.pip_install(sdk.install)}"
         ) from problem
+    _check_address(sdk.address_variable)
     try:
         with _imports.quietly():  # an SDK loads parts of itself when a client is made
             return sdk.make(module)
@@ -164,3 +124,24 @@ def _client(model: str, sdk: _Sdk) -> Any:
     except Exception as problem:
         message = f"cannot create a client for {model!r}: {str(problem).rstrip('.')}"
         raise ConfigError("model", model, "a provider that is set up", message=message) from problem
+
+
+def _check_address(variable: str) -> None:
+    """Raise if an environment variable has no address of a server: the SDK would name no reason.
+
+    Raises:
+        ConfigError: it has none.
+    """
+    address = os.environ.get(variable, "") if variable else ""
+    if not address:
+        return
+    try:
+        url = urlsplit(address)
+        is_address = bool(url.scheme in {"http", "https"} and url.hostname and url.port != 0)
+    except ValueError:  # a port that is no number, brackets that are not closed
+        is_address = False
+    if not is_address:
+        # What stands before an @ may be a password.
+        shown = address.rpartition("@")[2]
+        requirement = "an address such as http://localhost:8000/v1"
+        raise ConfigError(variable, shown, requirement, address_remedy(shown, "unset it"))

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from agentic._lazy import asyncio
+from agentic._base._lazy import asyncio
 from agentic.errors import (
     BoundReasoning,
     ContextOverflow,
@@ -27,13 +27,11 @@ from agentic.loop import Decision, Input
 from agentic.providers.binding import is_bound_reasoning
 from agentic.providers.kit import NameRule, at, plain
 from agentic.providers.kit._streamed_texts import GrowingText
-from agentic.providers.overflow import read_overflow, read_silent_overflow
+from agentic.providers.overflow import read_silent_overflow, read_size_refusal
 from agentic.providers.overflow._error_text import status_of
 
-_SDKS = {"openai", "anthropic", "google", "boto3", "botocore", "cohere"}
 _TRANSPORTS = {"httpx", "httpx2", "httpcore", "httpcore2", "aiohttp", "urllib3", "requests"}
-"""Packages whose exceptions concern the provider or the connection to it. Exceptions from elsewhere
-are mistakes in the call and are not translated."""
+"""Packages whose exceptions concern the connection to the provider."""
 # OpenAI's and Anthropic's SDKs hand these on, if a body was cut or is a gateway's error page.
 _UNREADABLE = (json.JSONDecodeError, UnicodeDecodeError)
 _BAD_REQUEST, _NOT_FOUND = 400, 404
@@ -65,6 +63,9 @@ class ModelDecider:
     """Whether a request with reasoning whose preceding request has changed is answered all the
     same: the server drops the reasoning, or the request is sent once more without it."""
     _provider: ClassVar[str]
+    _sdks: ClassVar[frozenset[str]] = frozenset()
+    """Packages of the clients that may be passed in: their exceptions concern the provider.
+    Exceptions from elsewhere are mistakes in the call and are not translated."""
     _tool_names: ClassVar[NameRule]
     _decode: ClassVar["staticmethod[[Any], Decision]"]
     _stream_type: ClassVar[type["ModelStream"]]
@@ -99,12 +100,12 @@ class ModelDecider:
             IncompleteReply: the stream ended in the middle of the reply.
             RequestFailed: the provider refused the request for another reason, or did not answer.
         """
-        streamed = self._stream_type(self.model)
-        async with self._errors(lambda: streamed.text), await self._open(request) as events:
+        response = self._stream_type(self.model)
+        async with self._errors(lambda: response.text), await self._open(request) as events:
             async for event in events:
-                if piece := streamed.feed(event):
+                if piece := response.feed(event):
                     yield piece
-        yield self._decision(streamed.response(), request)
+        yield self._decision(response.response(), request)
 
     async def _whole(self, request: Input) -> Any:
         """Return the response to a request; raise if it is none."""
@@ -126,10 +127,10 @@ class ModelDecider:
         return limits.context_window if limits.known else None
 
     @asynccontextmanager
-    async def _errors(self, received: Callable[[], str] = str) -> AsyncIterator[None]:
+    async def _errors(self, text_so_far: Callable[[], str] = str) -> AsyncIterator[None]:
         """Translate exceptions that an SDK raises inside the block into a `ProviderError`.
 
-        `received` returns the text that a stream has delivered so far.
+        `text_so_far` returns the text that a stream has delivered so far.
 
         Raises:
             ContextOverflow: the request does not fit the model's window.
@@ -144,8 +145,8 @@ class ModelDecider:
             # Reported inside a stream or a body, where the window is not known.
             if isinstance(error, ContextOverflow):
                 error.window = error.window or _exceeded(self._window, error.sent)
-            if _speaks_of_the_provider(error):
-                failure = self._translated(error, received())
+            if _speaks_of_the_provider(error, self._sdks):
+                failure = self._translated(error, text_so_far())
             failure = await self._with_models(failure)
             # `raise failure from error` would make the exception its own cause.
             if failure is error:
@@ -155,7 +156,7 @@ class ModelDecider:
     def _translated(self, error: Exception, received: str) -> ProviderError:
         status = status_of(error)
         # An answer with a status is a refusal, whatever came before it.
-        if received and status is None and read_overflow(error) is None:
+        if received and status is None and read_size_refusal(error) is None:
             return IncompleteReply(received)
         problem = _text_of(error)
         if isinstance(error, _UNREADABLE):
@@ -186,8 +187,8 @@ class ModelDecider:
         near = difflib.get_close_matches(self.model, names, 1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-        listed = ", ".join(sorted(names)[:_LISTED])
-        return attrs.evolve(error, problem=f"{error.problem}{hint}; there are {listed}{more}")
+        names_shown = ", ".join(sorted(names)[:_LISTED])
+        return attrs.evolve(error, problem=f"{error.problem}{hint}; there are {names_shown}{more}")
 
     def _without(self, part: str, body: Any) -> RequestFailed:
         """Return the error for an answer that is no reply, such as the login page of a proxy."""
@@ -220,7 +221,11 @@ class ModelStream:
 
     @property
     def text(self) -> str:
-        """Return the reply's text so far."""
+        """Return the reply's text so far.
+
+        It may be read after each event: that copies what is new, and also what is old only if the
+        former reading is still held. To show a reply as it comes, use what `feed` returns.
+        """
         return str(self._said)
 
     def feed(self, event: Any) -> str:
@@ -255,7 +260,7 @@ class ModelStream:
 
 
 def reported_error(
-    said: Any,
+    text: Any,
     provider: str,
     model: str,
     status: int | None,
@@ -265,17 +270,17 @@ def reported_error(
 ) -> ProviderError:
     """Return the error that a provider reports, in an exception or in a response with status 200.
 
-    An overflow and bound reasoning are recognized from `said`; `status` and `problem` describe any
+    An overflow and bound reasoning are recognized from `text`; `status` and `problem` describe any
     error but an overflow.
 
     >>> print(reported_error({"error": "no"}, "acme", "m-1", 502, "upstream is gone"))
     acme did not serve the request (HTTP 502): upstream is gone
     """
-    overflow = read_overflow(said)
-    if overflow is not None:
-        window = overflow.window or _exceeded(window, overflow.sent)
-        return ContextOverflow(model, overflow.sent, window)
-    failure = BoundReasoning if is_bound_reasoning(said) else RequestFailed
+    refusal = read_size_refusal(text)
+    if refusal is not None:
+        assumed = _exceeded(window, refusal.sent) if refusal.kind == "tokens" else None
+        return ContextOverflow(model, refusal.sent, refusal.limit or assumed, refusal.kind)
+    failure = BoundReasoning if is_bound_reasoning(text) else RequestFailed
     return failure(provider, status, problem)
 
 
@@ -288,25 +293,25 @@ def counted_tokens(answer: Any, field: str, provider: str) -> int:
     Raises:
         RequestFailed: there is no count in it, as when the server does not support counting.
     """
-    found = at(plain(answer), field)
+    count = at(plain(answer), field)
     # A missing count is not 0: a context that counts as empty would never be compacted.
-    if isinstance(found, bool) or not isinstance(found, int):
+    if isinstance(count, bool) or not isinstance(count, int):
         raise RequestFailed(provider, None, "the reply has no token count")
-    return found
+    return count
 
 
-def _exceeded(window: int | None, sent: int | None) -> int | None:
+def _exceeded(window: int | None, count: int | None) -> int | None:
     """Return the model's window if the request exceeded it, so that it is the one that counts."""
     # A server may be started with less (vLLM's max-model-len) and name only what was sent.
-    return None if window is not None and sent is not None and sent <= window else window
+    return None if window is not None and count is not None and count <= window else window
 
 
-def _speaks_of_the_provider(error: Exception) -> bool:
+def _speaks_of_the_provider(error: Exception, sdks: frozenset[str]) -> bool:
     # Translated already, as the errors that a stream reports in its events are.
     if isinstance(error, ProviderError):
         return False
     origins = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
-    if origins & (_SDKS | _TRANSPORTS) or isinstance(error, _UNREADABLE):
+    if origins & (sdks | _TRANSPORTS) or isinstance(error, _UNREADABLE):
         return True
     # An OSError with a file name is a local problem, not one of the connection to the provider.
     return isinstance(error, OSError) and error.filename is None
@@ -323,10 +328,10 @@ def _text_of(error: Exception) -> str:
 
 def _address(error: BaseException | None) -> str:
     """Return the address that was asked, without credentials; "" if the exception has none."""
-    seen: set[int] = set()
+    ids: set[int] = set()
     # Exceptions may be each other's causes.
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
+    while error is not None and id(error) not in ids:
+        ids.add(id(error))
         # httpx raises if its property is read before it is set.
         request = vars(error).get("_request") or vars(error).get("request")
         parts = urlsplit(str(getattr(request, "url", "")))

@@ -20,7 +20,7 @@ from agentic.providers import (
     openai_chat,
     openai_responses,
 )
-from agentic.providers.openai_chat._servers import SERVERS, server_of
+from agentic.providers.openai_chat._decider import SERVERS, server_of
 from agentic.testing import conversations
 from agentic.tools import ToolDefinition
 
@@ -103,6 +103,23 @@ def _own(name: str, messages: list[Message]) -> list[Message]:
 def test_no_request_is_refused(name: str, messages: list[Message], own: bool, end: int) -> None:
     """Neither of messages from elsewhere nor of the provider's own, wherever the history ends."""
     history = messages[: end or None]
+
+    assert _refused(name, _own(name, history) if own else history) == []
+
+
+@EVERY
+@pytest.mark.parametrize("own", [False, True])
+def test_nothing_parts_a_call_from_its_result(name: str, *, own: bool) -> None:
+    """Which may stand behind a run of replies, the last of them with calls of its own."""
+    calls = [ToolCall(f"call_{number}", "read", '{"path": "a.py"}') for number in range(3)]
+    history = [
+        Message("user", "Look."),
+        Message("assistant", "I look.", tool_calls=calls[:2]),
+        Message("assistant", "It takes a while."),
+        Message("assistant", "I look again.", tool_calls=calls[2:]),
+        *(Message("tool", tool_results=[ToolResult(call.id, "read", "red")]) for call in calls),
+        Message("user", "So?"),
+    ]
 
     assert _refused(name, _own(name, history) if own else history) == []
 

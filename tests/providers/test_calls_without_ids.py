@@ -60,6 +60,18 @@ def test_two_replies_answered_together_keep_both_results(adapter: ModuleType) ->
 
 
 @EVERY
+def test_result_of_no_call_parts_no_run(adapter: ModuleType) -> None:
+    """It is never sent, so that both replies around it are answered by what follows them."""
+    answers = _answers(adapter, ["list", "read"])
+    wire = [_reply(adapter, ["read"], 1), _reply(adapter, ["list"], 2), *answers]
+
+    history = adapter.decode([wire[0], *_answers(adapter, ["lost"]), *wire[1:]])
+
+    results = [r for m in close_open_rounds(history) for r in m.tool_results]
+    assert [result.output for result in results] == ["list 0", "read 1"]
+
+
+@EVERY
 @given(runs=st.lists(st.lists(_NAMES, min_size=1, max_size=3), max_size=3), data=st.data())
 def test_every_answered_run_is_sound(adapter: ModuleType, runs: Any, data: Any) -> None:
     """By name, in the order of the calls: whoever else answers a call of that name comes later."""

@@ -20,6 +20,7 @@ TOO_LONG = {"error": {"message": "prompt is too long: 12 tokens > 8 maximum"}}
 
 class _Acme(ModelDecider):
     _provider = "acme"
+    _sdks = frozenset({"anthropic", "botocore", "cohere", "google", "openai"})
     model = "m-1"
 
     def __init__(self, window: int | None) -> None:
@@ -53,6 +54,18 @@ def _translated(
 def _openai(status: int, body: object) -> openai.APIStatusError:
     response = httpx2.Response(status, json=body, request=REQUEST)
     return openai.APIStatusError(f"Error code: {status}", response=response, body=body)
+
+
+def test_too_many_images_are_an_overflow_of_their_own() -> None:
+    """With what was counted, and the field of the policy to set; tokens are not assumed."""
+    body = {"error": {"message": "Too many images in request: 11 > 8"}}
+    error = _translated(_openai(400, body), window=128_000)
+    assert isinstance(error, ContextOverflow)
+    assert (error.sent, error.window, error.kind) == (11, 8, "images")
+    assert str(error).endswith("give the Runner a budget.Manager whose Policy has max_images")
+    unstated = _translated(_openai(413, {"error": {"message": "Request exceeds the maximum size"}}))
+    assert isinstance(unstated, ContextOverflow)
+    assert (unstated.sent, unstated.window, unstated.kind) == (None, None, "bytes")
 
 
 def test_an_overflow_keeps_the_provider_s_sizes() -> None:

@@ -144,7 +144,7 @@ def test_a_payload_is_looked_at_once(adapter: ModuleType) -> None:
 
 @pytest.mark.parametrize(
     ("adapter", "most"),
-    [(openai_chat, 15), (anthropic, 29), (gemini, 45), (openai_responses, 42), (bedrock, 29)],
+    [(openai_chat, 15), (anthropic, 29), (gemini, 47), (openai_responses, 42), (bedrock, 29)],
     ids=lambda value: getattr(value, "NAME", None),
 )
 def test_decoding_a_message_costs_few_calls(adapter: ModuleType, most: int) -> None:

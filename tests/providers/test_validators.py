@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agentic.providers import gemini, openai_responses
-from agentic.providers.validators import Step, find_unpaired
+from agentic.providers.kit import Step, find_unpaired
 
 ADAPTERS = ["anthropic", "bedrock", "cohere", "gemini", "ollama", "openai_chat", "openai_responses"]
 
@@ -17,12 +17,11 @@ def test_validators_load_when_asked(adapter: str, run_python: Callable[[str], st
     """An adapter loads its rules with the first request that is checked, and only its own."""
     program = (
         f"import sys; from agentic.providers import {adapter};"
-        "loaded = lambda: [m for m in sys.modules if m.startswith('agentic.providers.validators')];"
+        "loaded = lambda: [m for m in sys.modules if m.endswith('._validation')];"
         f"print(loaded()); {adapter}.validate({{}}); print(sorted(loaded()))"
     )
 
-    room = "agentic.providers.validators"
-    expected = [room, f"{room}.{adapter}"]
+    expected = [f"agentic.providers.{adapter}._validation"]
     assert run_python(program).split("\n") == ["[]", str(expected)]
 
 

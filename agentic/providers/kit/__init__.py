@@ -1,7 +1,9 @@
 """Tools for authors of adapters: read a provider's data and write what the provider accepts.
 
-Start with `plain`, `at`, `native_payload` and `merge_consecutive`.
+Start with `Adapter`, `plain`, `at`, `native_payload` and `merge_consecutive`.
 
+- The record: an `Adapter` says everything that others need to know about a provider, with a
+  `RequestForm`, and, if they apply, an `Sdk`, an `HttpApi` and a `ModelOffer`.
 - Reading: `plain` turns an SDK's object into a dict; `at`, `items_at` and `text_at` follow
   keys into it.
 - Payloads: `native_payload` decides whether a message's original wire data may be sent back.
@@ -10,10 +12,21 @@ Start with `plain`, `at`, `native_payload` and `merge_consecutive`.
   `number_ids` give each call an id of its own; `place_record` puts the summary where every wire has
   it; `merge_consecutive` joins messages that must not be adjacent; `media_note`,
   `text_with_media` and `results_with_content` put into a text what the wire has no field for.
+- Checking: a validator returns a list of `Violation`; `find_unpaired` finds calls without results
+  and results without calls.
 
 `docs/how-to/write-an-adapter.md` explains step by step how to write an adapter.
 """
 
+import typing
+
+from agentic._base import _lazy
+from agentic.providers.kit._adapter import Adapter
+from agentic.providers.kit._adapter import HttpApi as HttpApi
+from agentic.providers.kit._adapter import ModelOffer as ModelOffer
+from agentic.providers.kit._adapter import Sdk as Sdk
+from agentic.providers.kit._adapter import longest_reply as longest_reply
+from agentic.providers.kit._adapter import validator_in as validator_in
 from agentic.providers.kit._ids import NameRule, UniqueIds, number_ids
 from agentic.providers.kit._json import (
     arguments_as_object,
@@ -33,8 +46,10 @@ from agentic.providers.kit._messages import merge_consecutive, native_payload
 from agentic.providers.kit._record import RecordRole as RecordRole
 from agentic.providers.kit._record import move_record as move_record
 from agentic.providers.kit._record import place_record as place_record
+from agentic.providers.kit._requests import RequestForm as RequestForm
 
 __all__ = [
+    "Adapter",
     "NameRule",
     "UniqueIds",
     "arguments_as_object",
@@ -46,3 +61,14 @@ __all__ = [
     "plain",
     "replace_surrogates",
 ]
+
+if typing.TYPE_CHECKING:
+    from agentic.providers.kit._violations import Step as Step
+    from agentic.providers.kit._violations import Violation as Violation
+    from agentic.providers.kit._violations import find_unpaired as find_unpaired
+
+# No decider needs them.
+__getattr__, __dir__ = _lazy.load_lazily(
+    __name__,
+    {"Step": "._violations", "Violation": "._violations", "find_unpaired": "._violations"},
+)

@@ -128,12 +128,12 @@ def number_ids(messages: Sequence[Message]) -> list[Message]:
             waiting[call.id].append(ids.take(call.id))
             calls.append(attrs.evolve(call, id=waiting[call.id][-1]))
         for result in message.tool_results:
-            asked = waiting[result.call_id]
-            call_id = asked.popleft() if asked else result.call_id
+            ids_waiting = waiting[result.call_id]
+            call_id = ids_waiting.popleft() if ids_waiting else result.call_id
             results.append(attrs.evolve(result, call_id=call_id))
         same = tuple(calls) == message.tool_calls and tuple(results) == message.tool_results
-        changed = message if same else message.edit(tool_calls=calls, tool_results=results)
-        numbered.append(changed)
+        copy = message if same else message.edit(tool_calls=calls, tool_results=results)
+        numbered.append(copy)
     return numbered
 
 
@@ -172,7 +172,7 @@ class CallMatcher:
     """Finds the call that a result answers, in a conversation whose calls may have no ids.
 
     As in `messages.split_rounds`, it is a call of the nearest run before it, which is an unbroken
-    sequence of replies.
+    sequence of replies. Results that answer nothing do not end a run.
 
     >>> calls = CallMatcher()
     >>> for name in ("id-1", "id-2"):
@@ -185,22 +185,25 @@ class CallMatcher:
     waiting: list[tuple[str, str]] = attrs.field(factory=list, init=False)
     """The id and the name of each call of the latest run that has no result yet."""
     _in_run: bool = attrs.field(default=False, init=False)
-    """Whether the latest item was a reply."""
+    """Whether the latest item, except orphaned results, was a reply."""
     _seen: Counter[str] = attrs.field(factory=Counter, init=False)
     _former: list[tuple[str, list[tuple[str, str]], bool]] = attrs.field(factory=list, init=False)
     """For each item, its seed, the calls that were waiting before it, and whether a reply was."""
 
-    def begin(self, seed: str = "", *, is_reply: bool = False) -> int:
+    def begin(
+        self, seed: str = "", *, is_reply: bool = False, has_only_results: bool = False
+    ) -> int:
         """Begin the next item; return how many items with its seed there are so far.
 
         The seed is made of an item whose calls need ids, so that equal items get different ones.
-        The calls of a reply are then added to `waiting`.
+        The calls of a reply are then added to `waiting`. An item that has only results ends a run
+        if one of them answers a call.
         """
         # A copy: a result removes its call from the list.
         self._former.append((seed, self.waiting.copy(), self._in_run))
         if is_reply and not self._in_run:
             self.waiting = []
-        self._in_run = is_reply
+        self._in_run = is_reply or (has_only_results and self._in_run)
         self._seen[seed] += 1
         return self._seen[seed]
 
@@ -215,5 +218,6 @@ class CallMatcher:
         found = next((call for call in self.waiting if fits(*call)), None)
         if found is None:
             return ""
+        self._in_run = False
         self.waiting.remove(found)
         return found[0]

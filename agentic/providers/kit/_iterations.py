@@ -29,12 +29,12 @@ def read_counts(counts: Any) -> Usage:
     Usage(input=95, output=7, total=0, cache_read=90, cache_write=0, reasoning=0)
     """
     read = count_at(counts, "cache_read_input_tokens")
-    written = count_at(counts, "cache_creation_input_tokens") or _written(counts)
+    cache_write = count_at(counts, "cache_creation_input_tokens") or _written(counts)
     return Usage(
-        input=count_at(counts, "input_tokens") + read + written,
+        input=count_at(counts, "input_tokens") + read + cache_write,
         output=at(counts, "output_tokens"),
         cache_read=read,
-        cache_write=written,
+        cache_write=cache_write,
         reasoning=at(counts, "output_tokens_details", "thinking_tokens"),
     )
 
@@ -92,8 +92,8 @@ def used_server_tools(counts: Any) -> bool:
     False
     """
     calls = (at(counts, "server_tool_use"), at(counts, "server_side_tool_usage_details"))
-    counted = [each for call in calls if isinstance(call, dict) for each in call.values()]
-    return any(map(count_at, [*counted, at(counts, "num_server_side_tools_used")]))
+    counts_of_tools = [each for call in calls if isinstance(call, dict) for each in call.values()]
+    return any(map(count_at, [*counts_of_tools, at(counts, "num_server_side_tools_used")]))
 
 
 def context_in(counts: Any) -> Usage | None:

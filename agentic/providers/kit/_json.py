@@ -65,8 +65,8 @@ def is_plain(item: Any, levels: int, scalars: frozenset[type] = SCALARS) -> bool
 def _converted(item: Any, depth: int) -> Any:
     # The fast path runs at two levels: on a whole request, and on each message of a list in
     # which others are SDK objects.
-    unchanged = depth <= 1 and is_plain(item, _DEEPEST - depth)
-    if unchanged or isinstance(item, str | int | float | bytes | bytearray | None):
+    is_same = depth <= 1 and is_plain(item, _DEEPEST - depth)
+    if is_same or isinstance(item, str | int | float | bytes | bytearray | None):
         return item
     if depth > _DEEPEST:
         return _text(item)
@@ -128,8 +128,8 @@ def items_at(data: Any, *path: str | int) -> list[Any]:
     """
     # Most reads are of one key in a dict: they skip the loop in `at`.
     one_step = len(path) == 1 and type(data) is dict
-    found = data.get(path[0]) if one_step else at(data, *path)
-    return found if isinstance(found, list) else []
+    value = data.get(path[0]) if one_step else at(data, *path)
+    return value if isinstance(value, list) else []
 
 
 def text_at(data: Any, key: str | int, *deeper: str | int) -> str:
@@ -139,8 +139,8 @@ def text_at(data: Any, key: str | int, *deeper: str | int) -> str:
     ''
     """
     one_step = type(data) is dict and not deeper
-    found = data.get(key) if one_step else at(data, key, *deeper)
-    return found if isinstance(found, str) else ""
+    value = data.get(key) if one_step else at(data, key, *deeper)
+    return value if isinstance(value, str) else ""
 
 
 def count_at(data: Any, *path: str | int) -> int:
@@ -193,10 +193,10 @@ def arguments_as_object(arguments: str, key: str = UNPARSED) -> dict[str, Any]:
     >>> [arguments_as_object(text) for text in ('{"path": "a.py"}', "", "{oops")]
     [{'path': 'a.py'}, {}, {'unparsed_arguments': '{oops'}]
     """
-    found = parse_object(arguments, strict=False)
+    value = parse_object(arguments, strict=False)
     # The parser accepts deeper nesting than Python can recurse into.
-    given = {key: arguments} if found is None or is_deep(found) else found
-    whole: dict[str, Any] = replace_surrogates(given)
+    fields = {key: arguments} if value is None or is_deep(value) else value
+    whole: dict[str, Any] = replace_surrogates(fields)
     return whole
 
 
@@ -227,10 +227,10 @@ def parse_object(text: str, *, strict: bool = True) -> dict[str, Any] | None:
     if not text.strip():
         return {}
     try:
-        found = json.loads(text, strict=strict, parse_constant=_refuse, parse_float=_finite)
+        value = json.loads(text, strict=strict, parse_constant=_refuse, parse_float=_finite)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def has_object(call: ToolCall) -> bool:
@@ -248,8 +248,8 @@ def arguments_of(function: Any) -> str:
     >>> arguments_of({"arguments": "{}"}), arguments_of({"arguments": {"path": "a.py"}})
     ('{}', '{"path": "a.py"}')
     """
-    given = at(function, "arguments")
-    return "" if given is None else json_text(given)
+    arguments = at(function, "arguments")
+    return "" if arguments is None else json_text(arguments)
 
 
 def json_text(data: Any) -> str:

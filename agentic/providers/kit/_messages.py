@@ -12,7 +12,16 @@ from typing import Any, TypeVar
 
 import attrs
 
-from agentic.messages import Media, Message, Round, ToolCall, from_plain, split_rounds, to_plain
+from agentic.messages import (
+    Media,
+    Message,
+    Round,
+    ToolCall,
+    ToolResult,
+    from_plain,
+    split_rounds,
+    to_plain,
+)
 from agentic.messages._decoding import (
     decoded_call,
     decoded_message,
@@ -26,10 +35,12 @@ from agentic.tools import ToolDefinition
 
 __all__ = [
     "Decoded",
+    "answer_each_reply",
     "decoded_call",
     "decoded_message",
     "decoded_native",
     "decoded_result",
+    "describe_prompt_change",
     "encodable",
     "ensure_user_message",
     "function_tools",
@@ -83,10 +94,26 @@ def native_payload(
         before = decode(payload)
         may_edit = edit is not None and before is not None and before.role == message.role
         payload = edit(payload, message) if edit is not None and may_edit else None
-    decoded = None if payload is None else decode(payload)
-    if decoded is None or not _says_the_same(message, decoded, wire_name):
+    message_of_payload = None if payload is None else decode(payload)
+    if message_of_payload is None or not _says_the_same(message, message_of_payload, wire_name):
         return None
     return payload
+
+
+def describe_prompt_change(before: str, after: str) -> str:
+    """Return what a system message says of a changed system prompt; empty if it has not changed.
+
+    >>> print(describe_prompt_change("Be brief.", "Be kind."))
+    From now on, these instructions replace those at the beginning:
+    <BLANKLINE>
+    Be kind.
+    """
+    if before.strip() == after.strip():
+        return ""
+    if not after.strip():
+        return "From now on, the instructions at the beginning hold no longer."
+    start = "From now on, these instructions replace those at the beginning:"
+    return f"{start}\n\n{after}" if before.strip() else after
 
 
 def _is_object(item: Any) -> bool:
@@ -107,20 +134,20 @@ def write_calls(
     places = [place for place, item in enumerate(items) if is_call(item)]
     if len(places) != len(calls):
         return None
-    written = list(items)
+    result = list(items)
     for place, call in zip(places, calls, strict=True):
-        written[place] = write(items[place], call)
-    return written
+        result[place] = write(items[place], call)
+    return result
 
 
-def _says_the_same(message: Message, decoded: Message, wire_name: Callable[[str], str]) -> bool:
+def _says_the_same(message: Message, own: Message, wire_name: Callable[[str], str]) -> bool:
     # Only what is sent: a message may have been pinned, or given an id and a time, since.
     if message.origin is not None and message.origin.without_reasoning:
         # Where reasoning is not bound, its text may still be sent.
-        decoded = attrs.evolve(decoded, reasoning="")
-    given = _sent_fields(message, wire_name)
-    others = (decoded, _pooled(decoded))
-    return any(given == _sent_fields(other, wire_name) for other in others)
+        own = attrs.evolve(own, reasoning="")
+    fields = _sent_fields(message, wire_name)
+    others = (own, _pooled(own))
+    return any(fields == _sent_fields(other, wire_name) for other in others)
 
 
 def _pooled(message: Message) -> Message:
@@ -180,14 +207,14 @@ def merge_consecutive(
     >>> [message.role for message in merge_consecutive([*results, Message("user", "Go.")], merge)]
     ['tool', 'user']
     """
-    merged: list[_Item] = []
+    result: list[_Item] = []
     for item in items:
-        together = merge(merged[-1], item) if merged else None
+        together = merge(result[-1], item) if result else None
         if together is None:
-            merged.append(item)
+            result.append(item)
         else:
-            merged[-1] = together
-    return merged
+            result[-1] = together
+    return result
 
 
 def tool_parameters(tool: ToolDefinition) -> dict[str, Any]:
@@ -198,8 +225,8 @@ def tool_parameters(tool: ToolDefinition) -> dict[str, Any]:
     """
     # OpenAI answers 400 "object schema missing properties" to what JSON Schema, and so MCP, allows:
     # https://github.com/langchain-ai/langchain-mcp-adapters/issues/137 (2026-11).
-    given = tool.parameters
-    return dict(replace_surrogates({**given, "properties": given.get("properties", {})}))
+    schema = tool.parameters
+    return dict(replace_surrogates({**schema, "properties": schema.get("properties", {})}))
 
 
 def function_tools(
@@ -247,8 +274,8 @@ def insert_user_message(wire: list[Any], text: str) -> None:
     Whether one is inserted follows from how the conversation begins, so that it stays there when
     the user says something later.
     """
-    spoken = (place for place, each in enumerate(wire) if text_at(each, "role") not in _SYSTEM)
-    place = next(spoken, len(wire))
+    places = (place for place, each in enumerate(wire) if text_at(each, "role") not in _SYSTEM)
+    place = next(places, len(wire))
     begins_with_reply = place < len(wire) and text_at(wire[place], "role") == "assistant"
     if begins_with_reply or not any(text_at(each, "role") == "user" for each in wire):
         wire.insert(place, {"role": "user", "content": text})
@@ -260,9 +287,9 @@ def encodable(message: Message) -> Message:
     >>> encodable(Message("user", "cut in two: \ud83d")).content == "cut in two: \ufffd"
     True
     """
-    stored = to_plain(message.replace())
-    clean = replace_surrogates(stored)
-    return message if clean is stored else from_plain(clean)
+    fields = to_plain(message.replace())
+    clean = replace_surrogates(fields)
+    return message if clean is fields else from_plain(clean)
 
 
 def join_runs(
@@ -277,28 +304,67 @@ def join_runs(
     pairs = pairwise(messages)
     if not any(caller.tool_calls and after.role == "assistant" for caller, after in pairs):
         return messages
-    joined: list[tuple[int, Message]] = []
-    for found in split_rounds(messages):
-        for position, stretch in _stretches(found):
+    result: list[tuple[int, Message]] = []
+    for group in split_rounds(messages):
+        for position, stretch in _stretches(group):
             # In a closed conversation, the replies of a round come before all its results.
             replies = [message for message in stretch if message.role == "assistant"]
-            shown = [*(join(replies) if len(replies) > 1 else replies), *stretch[len(replies) :]]
-            joined += [(position, message) for message in shown]
+            run = [*(join(replies) if len(replies) > 1 else replies), *stretch[len(replies) :]]
+            result += [(position, message) for message in run]
     # Only what is between the parts of a round with a late result is not in order already.
-    return [message for _, message in sorted(joined, key=itemgetter(0))]
+    return [message for _, message in sorted(result, key=itemgetter(0))]
 
 
-def _stretches(found: Round) -> list[tuple[int, Sequence[Message]]]:
+def _stretches(group: Round) -> list[tuple[int, Sequence[Message]]]:
     """Return the parts of a round that other rounds separate, each with its first position."""
-    first, last = found.positions[0], found.positions[-1]
-    if last - first < len(found.positions):
-        return [(first, found.messages)]
+    first, last = group.positions[0], group.positions[-1]
+    if last - first < len(group.positions):
+        return [(first, group.messages)]
     stretches: list[tuple[int, list[Message]]] = []
-    for position, message in zip(found.positions, found.messages, strict=True):
+    for position, message in zip(group.positions, group.messages, strict=True):
         if not stretches or stretches[-1][0] + len(stretches[-1][1]) != position:
             stretches.append((position, []))
         stretches[-1][1].append(message)
     return list(stretches)
+
+
+def answer_each_reply(run: list[Message]) -> list[Message]:
+    """Return a run of replies with the results of each right behind it.
+
+    The run is of a view: the replies come before all results. A run in which nothing has to move is
+    returned as the same list.
+
+    >>> from agentic.messages import ToolResult
+    >>> call, result = ToolCall("c1", "read"), ToolResult("c1", "read", "text")
+    >>> run = [
+    ...     Message("assistant", tool_calls=[call]),
+    ...     Message("assistant", "I look."),
+    ...     Message("tool", tool_results=[result]),
+    ... ]
+    >>> [message.role for message in answer_each_reply(run)]
+    ['assistant', 'tool', 'assistant']
+    """
+    # Most runs end here.
+    if not any(one.tool_calls and other.role == "assistant" for one, other in pairwise(run)):
+        return run
+    replies = [[message] for message in run if message.role == "assistant"]
+    callers: dict[str, list[int]] = {}
+    for place, (reply, *_) in enumerate(replies):
+        for call in reply.tool_calls:
+            callers.setdefault(call.id, []).append(place)
+    for message in run[len(replies) :]:
+        parts: dict[int, list[ToolResult]] = {}
+        for result in message.tool_results:
+            # Of several calls with one id, the latest is answered first: see `split_rounds`.
+            waiting = callers.get(result.call_id)
+            parts.setdefault(waiting.pop() if waiting else -1, []).append(result)
+        media = message.media
+        for place, results in sorted(parts.items()) or [(-1, [])]:
+            is_whole = len(parts) <= 1
+            part = message if is_whole else message.replace(tool_results=results, media=media)
+            replies[place].append(part)
+            media = ()
+    return [message for group in replies for message in group]
 
 
 def merge_replies(replies: Sequence[Message]) -> Message:

@@ -67,10 +67,13 @@ def _end_of_compaction(messages: Sequence[Message], record: Message) -> int:
 
     0 if there is none: a later compaction covers the record, too.
     """
-    kept = messages[: record.summary.messages_kept if record.summary else 0]
-    found = [at for at, message in enumerate(kept) if compaction_text(message) is not None]
-    end = found[-1] + 1 if found else 0
-    while found and end < len(messages) and messages[end].role == "tool":
+    end = min(record.summary.messages_kept if record.summary else 0, len(messages))
+    # All that is kept is looked at for each request: only replies are worth a call.
+    while end and not (
+        messages[end - 1].role == "assistant" and compaction_text(messages[end - 1]) is not None
+    ):
+        end -= 1
+    while 0 < end < len(messages) and messages[end].role == "tool":
         end += 1
     return end
 

@@ -88,17 +88,17 @@ def _another(call: dict[str, Any], call_id: str, name: str, piece: Mapping[str, 
         return False
     if call_id and call.get("id") != call_id:
         return bool(call.get("id"))
-    begun = at(call, "function", "arguments")
+    start = at(call, "function", "arguments")
     present = text_at(call, "function", "name") or text_at(call, "custom", "name")
     if present and name != present:
         # If the call has an id but no arguments yet, its name may still be incomplete.
-        return bool(begun) or not call.get("id")
+        return bool(start) or not call.get("id")
     # The same name is a new call once the arguments so far are complete. If the call has an id, the
     # same arguments only repeat it.
     arguments = _arguments(piece)
-    if not arguments.strip() or _object(begun) is None:
+    if not arguments.strip() or _object(start) is None:
         return False
-    return not call.get("id") or not _repeats(begun, arguments)
+    return not call.get("id") or not _repeats(start, arguments)
 
 
 def _arguments(piece: Mapping[str, Any]) -> str:
@@ -111,12 +111,12 @@ def _repeats_whole(call: Mapping[str, Any], piece: Mapping[str, Any]) -> bool:
     return bool(arguments.strip()) and _repeats(at(call, "function", "arguments"), arguments)
 
 
-def _repeats(begun: Any, arguments: str) -> bool:
+def _repeats(start: Any, arguments: str) -> bool:
     """Return whether arguments that are complete already come again as a whole."""
     # In this order: hardly a piece begins an object where one has ended, and is parsed for it.
-    if not arguments.lstrip().startswith("{") or _object(begun) is None:
+    if not arguments.lstrip().startswith("{") or _object(start) is None:
         return False
-    return _object(GrowingText(arguments)) == _object(begun)
+    return _object(GrowingText(arguments)) == _object(start)
 
 
 def _object(text: Any) -> dict[str, Any] | None:
@@ -136,6 +136,6 @@ def _add_function(function: dict[str, Any], piece: Mapping[str, Any]) -> None:
     # llama-cpp-python repeats the whole name in every piece; others send it in parts.
     if name != function["name"]:
         function["name"] += name
-    repeated = _repeats(function.get("arguments"), text_at(piece, "arguments"))
-    left_out = {"name", "arguments"} if repeated else {"name"}
+    is_repeat = _repeats(function.get("arguments"), text_at(piece, "arguments"))
+    left_out = {"name", "arguments"} if is_repeat else {"name"}
     add_fields(function, {key: value for key, value in piece.items() if key not in left_out})

@@ -23,6 +23,11 @@ WHOLE = frozenset(
 class GrowingText:
     """A text that arrives in pieces, and may be read after each of them.
 
+    A reading joins the new pieces and appends them to the former reading, which CPython extends in
+    place if nobody else holds it. So all readings together copy each piece once. Whoever keeps a
+    reading, or runs under a tracer, gets a copy of the whole text at the next one, as a string
+    cannot be shared with a longer one. Without a new piece the same string is returned.
+
     >>> text = GrowingText("It is ")
     >>> text.add("green."), str(text)
     ('green.', 'It is green.')
@@ -45,8 +50,8 @@ class GrowingText:
 
     def __str__(self) -> str:
         if self._new:
-            # A local variable with the only reference: CPython then extends the text in place,
-            # so that reading it after each piece does not copy the whole of it each time.
+            # A local variable with the only reference, without which CPython extends no text in
+            # place.
             text, self._text = self._text, ""
             text += "".join(self._new)
             self._text, self._new = text, []

@@ -68,32 +68,32 @@ def with_one_system(messages: list[Any]) -> list[Any]:
     >>> with_one_system(turns)[1]["role"]
     'user'
     """
-    written: list[Any] = []
+    result: list[Any] = []
     for message in messages:
         if text_at(message, "role") not in _SYSTEM:
-            written.append(message)
-        elif all(text_at(each, "role") in _SYSTEM for each in written):
-            written = [_joined(written[0], message)] if written else [message]
+            result.append(message)
+        elif all(text_at(each, "role") in _SYSTEM for each in result):
+            result = [_joined(result[0], message)] if result else [message]
         else:
             text = "\n".join(text_at(part, "text") for part in _parts(at(message, "content")))
-            written.append({"role": "user", "content": f"<system>\n{text}\n</system>"})
-    return written
+            result.append({"role": "user", "content": f"<system>\n{text}\n</system>"})
+    return result
 
 
 def _alternating(messages: list[Any]) -> list[Any]:
     """Join user messages that follow each other, and separate replies by a word of the user's."""
-    written: list[Any] = []
+    result: list[Any] = []
     for message in messages:
-        before = written[-1] if written else None
+        before = result[-1] if result else None
         role, role_before = text_at(message, "role"), text_at(before, "role")
         if role == role_before == "user":
-            written[-1] = _joined(written[-1], message)
+            result[-1] = _joined(result[-1], message)
             continue
         # The calls of a turn are not counted, nor is the reply that follows their results.
         if role == role_before == "assistant":
-            written.append(_GO_ON)
-        written.append(message)
-    return written
+            result.append(_GO_ON)
+        result.append(message)
+    return result
 
 
 def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,10 +103,10 @@ def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, An
     if all(isinstance(each, str) for each in contents):
         # Not every server of a strict template takes a list of parts.
         content = "\n\n".join(contents)
-    joined = {**second, **first, "content": content}
+    copy = {**second, **first, "content": content}
     if images := [*items_at(first, "images"), *items_at(second, "images")]:
-        joined["images"] = images
-    return joined
+        copy["images"] = images
+    return copy
 
 
 def _parts(content: Any) -> list[Any]:

@@ -1,18 +1,13 @@
-"""Explain why a provider would reject a request's structure, with one module per provider.
-
-Start with `Violation` and `find_unpaired`.
+"""What an adapter's validator returns, and the rule that all providers share.
 
 A validator returns a list of violations. An empty list means that the request breaks none of the
-rules that the validator knows. Sizes, API keys and model names are not checked. No `Decider` needs
-these modules: an adapter's `validate` imports its module on the first call.
+rules that the validator knows. Sizes, API keys and model names are not checked.
 """
 
 import collections
 import collections.abc
 
 import attrs
-
-__all__ = ["Step", "Violation", "find_unpaired"]
 
 
 @attrs.frozen
@@ -60,30 +55,34 @@ def find_unpaired(steps: collections.abc.Iterable[Step], source: str) -> list[Vi
     >>> [found.rule for found in find_unpaired([Step(0, calls=("a",)), Step(1)], "https://...")]
     ['unanswered_call']
     """
-    found: list[Violation] = []
+    violations: list[Violation] = []
 
     def add(rule: str, step: Step, problem: str) -> None:
-        found.append(Violation(rule, step.position, problem, source))
+        violations.append(Violation(rule, step.position, problem, source))
 
-    asked = Step(-1)
+    step_before = Step(-1)
     # The empty step at the end leaves the calls of the last message unanswered.
     for step in [*steps, Step(-1)]:
         # Sets, because a turn may have thousands of calls.
-        calls, results, answered = set(asked.calls), set(step.results), set[str]()
-        for call in asked.calls:
+        calls, results, results_before = set(step_before.calls), set(step.results), set[str]()
+        for call in step_before.calls:
             if call not in results:
-                add("unanswered_call", asked, f"the call {call!r} is not answered right after it")
+                add(
+                    "unanswered_call",
+                    step_before,
+                    f"the call {call!r} is not answered right after it",
+                )
         for result in step.results:
             if result not in calls:
                 add("orphaned_result", step, f"the result of {result!r} follows no call of that id")
-            elif result in answered:
+            elif result in results_before:
                 add("duplicate_id", step, f"the call {result!r} is answered twice")
-            answered.add(result)
+            results_before.add(result)
         # In this step alone: sessions go on after an id of an earlier one, and the errors are about
         # one message (https://github.com/BerriAI/litellm/issues/20048,
         # https://github.com/anthropics/claude-code/issues/20901).
         for call, times in collections.Counter(step.calls).items():
             if times > 1:
                 add("duplicate_id", step, f"the id {call!r} is used by two calls")
-        asked = step
-    return found
+        step_before = step
+    return violations
