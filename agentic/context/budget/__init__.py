@@ -3,12 +3,13 @@
 Start with `Manager`, `Policy` and `Compaction`.
 """
 
-from agentic._protocols import Compactor, GuidedCompactor
-from agentic.context.budget._attempt import Compaction
-from agentic.context.budget._attempt import CompactionTarget as CompactionTarget
-from agentic.context.budget._manager import Backoff as Backoff
+from agentic.context.budget._compaction import AdaptableBudget as AdaptableBudget
+from agentic.context.budget._compaction import BackoffBudget as BackoffBudget
+from agentic.context.budget._compaction import Budget, Compaction
+from agentic.context.budget._compaction import CompactionTarget as CompactionTarget
 from agentic.context.budget._manager import Manager
 from agentic.context.budget._policy import Policy
+from agentic.protocols import Compactor, GuidedCompactor
 from agentic.tokens import Counter as Counter
 
-__all__ = ["Compaction", "Compactor", "GuidedCompactor", "Manager", "Policy"]
+__all__ = ["Budget", "Compaction", "Compactor", "GuidedCompactor", "Manager", "Policy"]

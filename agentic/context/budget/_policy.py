@@ -1,33 +1,60 @@
-"""The limits of a budget, and which of them a conversation has reached.
+"""The limits of a budget, which of them a conversation has reached, and what a compaction keeps.
 
 Sizes are in tokens, except where a name says messages or seconds.
 """
 
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from typing import Any, ClassVar
 
 import attrs
 
-from agentic._protocols import CompactionReason
-from agentic._validate import amount, must_be, seconds, share, whole
+from agentic._base._validate import amount, must_be, seconds, share, whole
 from agentic.errors import ConfigError
-from agentic.limits import reply_reserve
-from agentic.messages import Message, find_summary, prefix_length
-from agentic.tokens import Counter, FlatMediaCounter
+from agentic.limits import as_tokens, reply_reserve
+from agentic.messages import Message, Round, find_summary, find_task, prefix_length, split_rounds
+from agentic.messages._provider_compaction import holds_compaction
+from agentic.protocols import CompactionReason
+from agentic.tokens import Counter
+from agentic.tokens._count import FlatMediaCounter
 
 # The token default is that of pi-mono, limited to a share of the window so that a small window has
 # room for it. The six recent messages are supyagent's default.
 _KEEP_RECENT_TOKENS = 20_000
 _LEAST_TO_HALVE = 32_000
 _LEAST_RECENT_TOKENS = 3_000
-
+_DIGEST_TOKENS = 2_000
+# Of a policy that compacts before the window is full: see `Policy.for_window`.
+_MOST_DIGEST_TOKENS, _PARTS_OF_WINDOW = 8_000, 8
+# The size of a digest, as a share of the available tokens. A View shows a summary of up to 30 %
+# whole, of which the heading and the mark take 46 to 53 tokens.
+_DIGEST_SHARE, _HEADING_TOKENS, _LEAST_DIGEST = 0.24, 64, 50
+_SUMMARY_SHARE = 4
+"""A trigger's limit divided by this is reserved for the summary."""
 
 _GAIN = amount("gain", "leave it at 1.0")
 
 
+_WHOLE_WINDOW = whole(0, remedy="pass the model's window; 0 turns the window trigger off")
+
+
+def _check_window(policy: object, attribute: Any, value: Any) -> None:
+    if isinstance(value, str):
+        remedy = f"pass limits.lookup({value!r}).context_window"
+        raise ConfigError(attribute.name, value, "a whole number >= 0, also as 128k", remedy)
+    _WHOLE_WINDOW(policy, attribute, value)
+
+
+def _read_window(window: int | str) -> int:
+    number: int = as_tokens(window)
+    return number
+
+
 # mypy's attrs plugin does not know converters that take the instance, hence the ignore below.
-def _default_reserve(given: int | None, policy: Any) -> Any:
-    if given is not None:
-        return given
+def _default_reserve(tokens: int | None, policy: Any) -> Any:
+    if tokens is not None:
+        return tokens
     # Converters run before validators: a window that is not an int is refused by its validator.
     window = policy.context_window
     return reply_reserve(window) if isinstance(window, int) else 0
@@ -52,9 +79,10 @@ class Policy:
     """How many messages there must be in addition to the recent ones before K and N apply."""
 
     context_window: int = attrs.field(
-        validator=whole(0, remedy="pass the model's window; 0 turns the window trigger off")
+        converter=_read_window,
+        validator=_check_window,
     )
-    """The model's window; 0 turns the window trigger off."""
+    """The model's window, which may be written as `16k`; 0 turns the window trigger off."""
     reserve_tokens: int = attrs.field(
         default=None,
         converter=attrs.Converter(_default_reserve, takes_self=True),  # type: ignore[misc]
@@ -93,15 +121,35 @@ class Policy:
     """Scales what a shorter request is worth: strategies are applied when what they would leave out
     has cost as much as to write the rest to the prompt cache again. Above 1, they are applied
     sooner."""
+    keep_requests_tokens: int | None = attrs.field(
+        default=None, kw_only=True, validator=whole(0, optional=True)
+    )
+    """Every trigger keeps the user's requests in their own words, newest first, up to this size
+    together. One that is larger than what is left of it goes into the summary, and older ones that
+    fit stay. The latest request always stays. None keeps that one only."""
     tokens_per_media: int | None = attrs.field(
         default=None, kw_only=True, validator=whole(0, optional=True)
     )
     """What each image, document or recording counts. By default it is what it costs with the
     counter's model, by its size (`tokens.for_model`), or with a usual model."""
 
+    max_request_bytes: int | None = attrs.field(
+        default=None, kw_only=True, validator=whole(0, optional=True)
+    )
+    """The largest request in bytes, as JSON with media in base64; 0 for no limit. The default is
+    that of the model, where it is known (`limits.wire_limits`)."""
+    max_images: int | None = attrs.field(
+        default=None, kw_only=True, validator=whole(0, optional=True)
+    )
+    """How many images a request may hold, the earlier ones included; 0 for no limit. The default is
+    as that of `max_request_bytes`. What exceeds either is left out when an epoch begins, images and
+    other media first, and what must go besides is summarized."""
+
     def __attrs_post_init__(self) -> None:
         if self.context_window:
             self._check_window()
+        if self.max_tokens is not None:
+            self._check_requests(self.max_tokens, "max_tokens")
         if self.max_messages is not None and self.max_messages <= self.min_recent_messages:
             raise ConfigError(
                 "max_messages",
@@ -111,17 +159,20 @@ class Policy:
             )
 
     @classmethod
-    def for_window(cls, context_window: int) -> "Policy":
+    def for_window(cls, context_window: int | str) -> "Policy":
         """Return the policy of those who pass a window and nothing else.
 
         From 32,000 tokens up it compacts at half of the window and keeps a tenth of that half, at
         least 3,000 tokens: requests are smaller, and a `Digest` of an eighth of the window, at most
-        8,000 tokens, keeps what was kept before (design/0073). A smaller window is used up, since
-        half of it would hold little beside the digest.
+        8,000 tokens, keeps what was kept before (design/compaction.md). A smaller window is used
+        up, since half of it would hold little beside the digest.
 
-        >>> Policy.for_window(128_000).trigger_tokens, Policy.for_window(16_000).trigger_tokens
+        >>> Policy.for_window(128_000).trigger_tokens, Policy.for_window("16k").trigger_tokens
         (64000, 12000)
         """
+        context_window = _read_window(context_window)
+        if not isinstance(context_window, int):
+            return cls(context_window)  # which says what is wrong with it
         if context_window < _LEAST_TO_HALVE:
             return cls(context_window)
         recent = max(_LEAST_RECENT_TOKENS, context_window // 20)
@@ -173,6 +224,24 @@ class Policy:
             return self.available_tokens
         return min(self.available_tokens, int(self.compact_at * self.context_window))
 
+    @property
+    def digest_tokens(self) -> int:
+        """The largest size of a `Digest` that is short enough to be shown whole.
+
+        >>> Policy(200_000).digest_tokens, Policy.for_window(128_000).digest_tokens
+        (2000, 8000)
+        """
+        limits = [self.trigger_tokens] if self.context_window else []
+        limits += [] if self.max_tokens is None else [self.max_tokens]
+        sizes = [
+            min(int(_DIGEST_SHARE * most), int(self.summary_share * most) - _HEADING_TOKENS)
+            for most in limits
+        ]
+        most = _DIGEST_TOKENS
+        if self.compact_at is not None:
+            most = min(_MOST_DIGEST_TOKENS, self.context_window // _PARTS_OF_WINDOW)
+        return min([most, *(max(_LEAST_DIGEST, size) for size in sizes)])
+
     def fits(self, tokens: int) -> bool:
         """Return whether a context of this size leaves the reserve free, if there is a window.
 
@@ -199,15 +268,52 @@ class Policy:
                 f"less than {limit} ({self.trigger_tokens})",
                 "what stays must leave room for a summary",
             )
+        self._check_requests(self.trigger_tokens, "compact_at, or the window less the reserve")
         # Only a number that was given can contradict K; the default gives way to it.
-        given = self._keep_recent_tokens
-        if given is not None and self.max_tokens is not None and given >= self.max_tokens:
+        value = self._keep_recent_tokens
+        if value is not None and self.max_tokens is not None and value >= self.max_tokens:
             raise ConfigError(
                 "keep_recent_tokens",
-                given,
+                value,
                 f"less than max_tokens ({self.max_tokens})",
                 "what stays would be compacted again",
             )
+
+    def _check_requests(self, most: int, limit: str) -> None:
+        requests = self.keep_requests_tokens
+        if requests is not None and requests > most // 2:
+            requirement = f"at most half of {limit} ({most})"
+            remedy = "the summary and the newest messages need the rest"
+            raise ConfigError("keep_requests_tokens", requests, requirement, remedy)
+
+
+def find_policy(policies: Mapping[str, Policy], model: str) -> Policy | None:
+    """Return the policy for a model: that of the first pattern that its name matches.
+
+    A pattern is as in a shell, and need not have the prefix of a provider. None if no one matches.
+
+    >>> policies = {"claude-*": Policy(200_000), "*": Policy(32_000)}
+    >>> [find_policy(policies, model).context_window for model in ("claude-opus-4-8", "qwen3", "")]
+    [200000, 32000, 32000]
+    >>> find_policy(policies, "openrouter/anthropic/Claude-Opus").context_window
+    200000
+    """
+    names = {model.lower(), model.lower().rpartition("/")[2]}
+    for pattern, policy in policies.items():
+        if any(fnmatchcase(name, pattern.lower()) for name in names):
+            return policy
+    return None
+
+
+def check_policies(_: object, attribute: Any, value: object) -> None:
+    """Raise unless a value has a policy for each of some patterns."""
+    is_table = isinstance(value, Mapping) and all(
+        isinstance(pattern, str) and isinstance(policy, Policy) for pattern, policy in value.items()
+    )
+    if not is_table:
+        requirement = "a dict of patterns of models and their policies"
+        remedy = 'write {"claude-*": Policy(200_000), "*": Policy(32_000)}'
+        raise ConfigError(attribute.name, value, requirement, remedy)
 
 
 def find_trigger(policy: Policy, messages: list[Message], tokens: int) -> CompactionReason | None:
@@ -220,6 +326,8 @@ def find_trigger(policy: Policy, messages: list[Message], tokens: int) -> Compac
     <CompactionReason.TOKENS: 'tokens'>
     """
     over = bool(policy.context_window) and tokens > policy.trigger_tokens
+    if not over and policy.max_tokens is None and policy.max_messages is None:
+        return None
     in_all = len(messages) - prefix_length(messages)
     former = find_summary(messages)
     fresh = in_all - (former.messages_kept if former else 0)
@@ -239,3 +347,153 @@ def find_trigger(policy: Policy, messages: list[Message], tokens: int) -> Compac
 def is_long(policy: Policy, number: int) -> bool:
     """Return whether this many messages, without leading ones, are enough for K and N to apply."""
     return number >= policy.min_recent_messages + policy.trigger_margin
+
+
+@attrs.frozen
+class Plan:
+    """Positions in the conversation, ascending. No position is in two of the fields.
+
+    An orphan is a tool result that answers no call.
+    """
+
+    leading: tuple[int, ...]
+    """System messages at the start, without any former summary."""
+    kept: tuple[int, ...]
+    """The messages that are kept after the summary."""
+    dropped: tuple[int, ...]
+    """The messages that the summary replaces, without any former summary. A round with an orphan is
+    always among them, unless it is pinned."""
+    former: tuple[int, ...]
+    """Former summaries, which are merged into the new one."""
+    edited: Mapping[int, Message] = attrs.field(factory=dict)
+    """Messages of pinned rounds with orphans in `kept`, by position, without the orphans."""
+
+
+def plan(
+    messages: list[Message],
+    sizes: list[float],
+    policy: Policy,
+    *,
+    by_window: bool,
+    overhead: float = 0,
+) -> Plan:
+    """Return what to keep, given the sizes of the messages and of what is sent with them."""
+    start = prefix_length(messages)
+    split = split_rounds(messages)
+    former = _positions(group for group in split if group.messages[0].summary)
+    # System messages after the summary were kept by an earlier compaction, and go like all others.
+    leading = tuple(i for i in range(start) if not messages[i].summary)
+    apart = {*leading, *former}
+    rounds = [group for group in split if group.positions[0] not in apart]
+    sound = [group for group in rounds if group.sound_messages]
+    # Unless the policy keeps more, only the latest request: the summary covers the others.
+    requests = {*find_task(messages)[-1:], *_requests(sound, sizes, policy.keep_requests_tokens)}
+    # What the provider compacted is in its latest compaction only, and may be opaque to us.
+    latest = next((each for each in reversed(sound) if holds_compaction(each.messages)), None)
+    always = [
+        group
+        for group in sound
+        if group.pinned or group is latest or requests.intersection(group.positions)
+    ]
+    pinned_positions = _positions(always)
+    cut = _RoundSelection(
+        policy, sizes, overhead + sum(sizes[i] for i in leading), frozenset(pinned_positions)
+    )
+    recent = cut.recent(sound, by_window=by_window)
+    rest = {*pinned_positions, *_positions(recent)}
+    old = tuple(i for i in _positions(rounds) if i not in rest)
+    edits = {
+        i: message
+        for group in always
+        if group.orphaned
+        for i, message in zip(group.positions, group.sound_messages, strict=True)
+    }
+    return Plan(leading, tuple(sorted(rest)), old, tuple(former), edits)
+
+
+@attrs.frozen
+class _RoundSelection:
+    """Selects the newest rounds to keep. Applied to its own result, it keeps the same rounds."""
+
+    policy: Policy
+    sizes: list[float]
+    beside: float
+    """The size of what is sent before the summary: leading messages, and the overhead."""
+    fixed: frozenset[int]
+    """The positions of the messages that are kept regardless of age."""
+
+    def recent(self, rounds: list[Round], *, by_window: bool) -> list[Round]:
+        """Return the newest rounds to keep, newest first; at least one."""
+        newest = rounds[::-1]
+        # Whole rounds only, so there may be more messages than the minimum, but never fewer.
+        least = _reach(map(_length, newest), self.policy.min_recent_messages)
+        most = max(least, self._extended(newest)) if by_window else least
+        rest = self._kept(newest[:most])
+        # The sums only grow, so the number of those that fit is where the cut is. The newest round
+        # stays even if it is too large, or nothing would be left to go on from.
+        most = max(1, sum(tokens <= self._window_room for _, tokens in rest))
+        below = sum(not self._reaches_k(count, tokens) for count, tokens in rest[:most])
+        # If pinned messages alone reach K (`max_tokens`), removing more would not help. Keep what
+        # a compaction triggered by K would keep.
+        return newest[: below or min(least, most)]
+
+    def _extended(self, newest: list[Round]) -> int:
+        """Return how many rounds the window trigger keeps."""
+        if self.policy.keeps_by_count:
+            return _reach(map(_length, newest), self.policy.keep_last)
+        return _reach(map(self._size, newest), self.policy.keep_recent_tokens)
+
+    def _kept(self, newest: list[Round]) -> list[tuple[int, float]]:
+        """Return the number of kept messages and their size for the first 1, 2, ... rounds."""
+        count, tokens = len(self.fixed), self.beside + sum(self.sizes[i] for i in self.fixed)
+        newest_groups = []
+        for group in newest:
+            if group.positions[0] not in self.fixed:
+                count, tokens = count + _length(group), tokens + self._size(group)
+            newest_groups.append((count, tokens))
+        return newest_groups
+
+    @property
+    def _window_room(self) -> float:
+        available = self.policy.trigger_tokens
+        return _beside_summary(available) if self.policy.context_window else math.inf
+
+    def _reaches_k(self, count: int, tokens: float) -> bool:
+        most = self.policy.max_tokens
+        return most is not None and is_long(self.policy, count) and tokens >= _beside_summary(most)
+
+    def _size(self, group: Round) -> float:
+        return sum(self.sizes[i] for i in group.positions)
+
+
+def _requests(rounds: Iterable[Round], sizes: list[float], most: int | None) -> Iterator[int]:
+    """Yield the positions of the user's requests that fit a budget together, newest first."""
+    remaining = float(most or 0)
+    for group in reversed([*rounds]):
+        for i, message in zip(group.positions, group.messages, strict=True):
+            if message.role == "user" and message.summary is None and sizes[i] <= remaining:
+                remaining -= sizes[i]
+                yield i
+
+
+def _reach(amounts: Iterable[float], goal: float) -> int:
+    """Return how many amounts it takes to reach a goal: at least one, or all of them."""
+    number, size = 0, 0.0
+    for each in amounts:
+        number, size = number + 1, size + each
+        if size >= goal:
+            break
+    return number
+
+
+def _length(group: Round) -> int:
+    return len(group.positions)
+
+
+def _beside_summary(tokens: int) -> int:
+    # The size of the summary is not known yet, so reserve a fixed share for it.
+    return tokens - tokens // _SUMMARY_SHARE
+
+
+def _positions(rounds: Iterable[Round]) -> list[int]:
+    return sorted(position for group in rounds for position in group.positions)

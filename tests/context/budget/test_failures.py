@@ -16,6 +16,8 @@ from agentic.messages import Message, from_plain, to_plain
 from agentic.testing import EventRecorder
 from agentic.tokens import CharCounter, count_tokens
 
+# Nothing here takes time but waiting: a limit of 0.05 seconds is not exceeded by a busy machine.
+pytestmark = pytest.mark.usefixtures("idle_clock")
 LETTERS = CharCounter(1.0)
 K = Policy(0, max_tokens=1_000, timeout_seconds=0.05)
 

@@ -7,6 +7,7 @@ import attrs
 import pytest
 
 from agentic.context.budget import Compaction, Manager, Policy
+from agentic.errors import ConfigError
 from agentic.messages import ContextSummary, Message, ToolCall, ToolResult
 from agentic.tokens import CharCounter
 
@@ -76,7 +77,7 @@ def test_recent_tokens_win_over_keep_last() -> None:
     numbers: dict[str, Any] = {"reserve_tokens": 0, "keep_last": 1, "min_recent_messages": 1}
 
     assert kept(say(600, 20, 20), Policy(500, keep_recent_tokens=40, **numbers)) == [1, 2]
-    assert kept(say(600, 20, 20), attrs.evolve(Policy(500, **numbers), timeout_seconds=1)) == [2]
+    assert kept(say(600, 20, 20), attrs.evolve(Policy(500, **numbers), timeout_seconds=60)) == [2]
 
 
 @pytest.mark.parametrize("numbers", [{"keep_recent_tokens": 5}, {"keep_last": 1}, {}])
@@ -306,3 +307,70 @@ def test_many_pinned_messages_cost_nothing_extra() -> None:
 
     assert len(compact(messages, policy, force=True).dropped) == 50
     assert compared < 1_000
+
+
+def ask(*sizes: int) -> list[Message]:
+    """Make requests of these sizes, in tokens, each with a reply of 100."""
+    return [message for size in sizes for message in (Message("user", "r" * (size - 4)), *say(100))]
+
+
+@pytest.mark.parametrize(
+    ("most", "positions"),
+    [
+        (None, [8, 9]),
+        (0, [8, 9]),
+        (60, [8, 9]),
+        (80, [6, 8, 9]),
+        (100, [4, 6, 8, 9]),
+        (119, [4, 6, 8, 9]),
+        (120, [0, 4, 6, 8, 9]),
+        (420, [0, 2, 4, 6, 8, 9]),
+    ],
+)
+def test_requests_stay_in_their_own_words(most: int | None, positions: list[int]) -> None:
+    """Newest first; one that is too large for what is left goes, and older ones stay."""
+    policy = Policy(
+        900,
+        reserve_tokens=0,
+        keep_recent_tokens=0,
+        min_recent_messages=1,
+        keep_requests_tokens=most,
+    )
+
+    assert kept(ask(20, 300, 20, 20, 60), policy) == positions
+
+
+def test_requests_stay_through_every_compaction() -> None:
+    """In their order, before the newest messages, and each of them once."""
+    policy = Policy(
+        900, reserve_tokens=0, keep_recent_tokens=0, min_recent_messages=1, keep_requests_tokens=400
+    )
+    talk: list[Message] = []
+    requests = []
+    for _ in range(6):
+        talk += [*ask(50), *say(200, 200, 200, 200)]
+        requests.append(talk[-6])
+        talk = compact(talk, policy).messages
+
+    assert [each for each in talk if each.role == "user"] == requests
+    assert sum(each.summary is not None for each in talk) == 1
+
+
+def test_requests_are_kept_by_every_trigger() -> None:
+    """Also by the number of messages, which keeps the newest ones only."""
+    policy = Policy(0, max_messages=12, min_recent_messages=2, keep_requests_tokens=500)
+
+    done = compact(ask(*[20] * 7), policy)
+
+    assert [message.role for message in done.messages[1:]] == ["user"] * 7 + ["assistant"]
+
+
+@pytest.mark.parametrize(
+    "numbers", [{"context_window": 1_000}, {"context_window": 0, "max_tokens": 750}]
+)
+def test_requests_that_leave_no_room_are_refused(numbers: dict[str, int]) -> None:
+    """Before they fill the window, and nothing could be summarized any more."""
+    with pytest.raises(ConfigError, match="keep_requests_tokens"):
+        Policy(**numbers, keep_requests_tokens=376)
+
+    assert Policy(**numbers, keep_requests_tokens=375).keep_requests_tokens == 375

@@ -50,7 +50,7 @@ def test_numbers_can_be_given_in_order() -> None:
     assert (policy.max_tokens, policy.max_messages, policy.min_recent_messages) == (400, 50, 7)
 
 
-@pytest.mark.parametrize("given", [-1, 1.5, "8k", True, [], float("nan")])
+@pytest.mark.parametrize("given", [-1, 1.5, "8q", True, [], float("nan")])
 @pytest.mark.parametrize(
     "name",
     [
