@@ -1,6 +1,6 @@
 """Compactors: objects that turn old messages into the text of a summary.
 
-Start with `Digest`, `Model` and `first_of`.
+Start with `Continuation`, `Digest`, `Model` and `first_of`.
 
 Any object with `async compact(messages) -> str` is a compactor. Test a custom one with
 `testing.check_compactor`.
@@ -8,28 +8,53 @@ Any object with `async compact(messages) -> str` is a compactor. Test a custom o
 
 import typing
 
-from agentic import _lazy
+from agentic._base import _lazy
 from agentic.context.digest import message_ref as message_ref
 
 if typing.TYPE_CHECKING:
     from agentic.context.compactors._combinators import first_of, with_digest
+    from agentic.context.compactors._continuation import Continuation
+    from agentic.context.compactors._coverage import with_coverage
     from agentic.context.compactors._model import Ask as Ask
     from agentic.context.compactors._model import Model
+    from agentic.context.compactors._provider import ProviderCompactor
+    from agentic.context.compactors._restoration import ReadAgain, with_restoration
+    from agentic.context.compactors._restoration import WithRestoration as WithRestoration
     from agentic.context.digest import Digest
+    from agentic.context.digest import NoteLine as NoteLine
     from agentic.context.digest import ToolKind as ToolKind
     from agentic.context.digest import ToolTable as ToolTable
+    from agentic.context.digest import explain_note as explain_note
 
-__all__ = ["Digest", "Model", "first_of", "with_digest"]
+__all__ = [
+    "Continuation",
+    "Digest",
+    "Model",
+    "ProviderCompactor",
+    "ReadAgain",
+    "first_of",
+    "with_coverage",
+    "with_digest",
+    "with_restoration",
+]
 
 __getattr__, __dir__ = _lazy.load_lazily(
     __name__,
     {
         "Ask": "._model",
+        "Continuation": "._continuation",
         "Digest": "agentic.context.digest",
         "Model": "._model",
+        "NoteLine": "agentic.context.digest",
+        "ProviderCompactor": "._provider",
+        "ReadAgain": "._restoration",
         "ToolKind": "agentic.context.digest",
         "ToolTable": "agentic.context.digest",
+        "WithRestoration": "._restoration",
+        "explain_note": "agentic.context.digest",
         "first_of": "._combinators",
+        "with_coverage": "._coverage",
         "with_digest": "._combinators",
+        "with_restoration": "._restoration",
     },
 )

@@ -2,11 +2,13 @@
 
 import attrs
 
-from agentic._protocols import Compactor, for_conversation
-from agentic._validate import must_be, must_be_async
-from agentic.context.digest import TITLE, Digest
+from agentic._base._validate import must_be, must_compact
+from agentic.context._for_conversation import ContextualBase, for_conversation, start_compactor
+from agentic.context.digest import Digest
+from agentic.context.digest._section import TITLE
 from agentic.errors import CompactionRefused, ConfigError
 from agentic.messages import Message, SummaryText
+from agentic.protocols import CompactionContext, Compactor
 
 
 def first_of(*compactors: Compactor) -> "FirstOf":
@@ -31,7 +33,7 @@ def first_of(*compactors: Compactor) -> "FirstOf":
 
 
 @attrs.frozen
-class FirstOf:
+class FirstOf(ContextualBase):
     """Compactors in the order in which they are tried. Created by `first_of`."""
 
     compactors: tuple[Compactor, ...] = attrs.field()
@@ -41,47 +43,30 @@ class FirstOf:
         if not value:
             raise ConfigError("compactors", value, "at least one", "add a compactors.Digest()")
         for compactor in value:
-            signature = "async compact(messages) -> str"
-            remedy = "wrap a function in a class with that method"
-            must_be_async("compactors", compactor, "compact", signature, remedy)
+            must_compact("compactors", compactor, "wrap a function in a class with that method")
 
     def for_conversation(self, *, recall: str | None = None) -> "FirstOf":
         """Return this chain with digests that name the recall tool of the conversation."""
         return FirstOf(tuple(for_conversation(each, recall) for each in self.compactors))
 
-    async def compact(self, messages: list[Message], /) -> str:
-        """Return the first answer.
-
-        Raises:
-            CompactionRefused: all compactors failed. The cause is a group of their errors.
-        """
-        return await self._ask(messages, None)
-
-    async def compact_with(self, messages: list[Message], instructions: str, /) -> str:
-        """Return the first answer, as `compact` does; instructions reach whoever takes them."""
-        return await self._ask(messages, instructions)
-
-    async def _ask(self, messages: list[Message], instructions: str | None) -> str:
+    async def compact_in(self, messages: list[Message], context: CompactionContext, /) -> str:
+        """Return the first answer, as `compact` does; each is told the context if it takes it."""
         failures: list[Exception] = []
+        reasons: list[str] = []
         for compactor in self.compactors:
-            guided = getattr(compactor, "compact_with", None) if instructions is not None else None
             try:
-                answer: object = await (
-                    guided(messages, instructions) if guided else compactor.compact(messages)
-                )
+                answer: object = await start_compactor(compactor, messages, context)
             except Exception as failure:  # noqa: BLE001  whatever it is, the next one is asked
                 # A CancelledError propagates: after a cancellation no other compactor may be tried.
                 failures.append(failure)
-                continue
-            if isinstance(answer, str) and answer.strip():
-                return answer
-            failures.append(CompactionRefused(f"the summary is empty ({answer!r})"))
-        named = "; ".join(
-            f"{type(compactor).__name__}: {failure!r}"
-            for compactor, failure in zip(self.compactors, failures, strict=True)
-        )
-        reasons = ExceptionGroup("every compactor failed", failures)
-        raise CompactionRefused(f"every compactor failed ({named})") from reasons
+            else:
+                if isinstance(answer, str) and answer.strip():
+                    return answer
+                failures.append(CompactionRefused(f"the summary is empty ({answer!r})"))
+            reasons.append(f"{type(compactor).__name__}: {failures[-1]!r}")
+            context.failures.append(reasons[-1])
+        message = f"every compactor failed ({'; '.join(reasons)})"
+        raise CompactionRefused(message) from ExceptionGroup("every compactor failed", failures)
 
 
 def with_digest(model: Compactor, digest: Digest | None = None) -> "WithDigest":
@@ -115,7 +100,7 @@ def with_digest(model: Compactor, digest: Digest | None = None) -> "WithDigest":
 
 
 @attrs.frozen
-class WithDigest:
+class WithDigest(ContextualBase):
     """A model's prose above a digest. Created by `with_digest`."""
 
     model: Compactor = attrs.field()
@@ -123,27 +108,18 @@ class WithDigest:
 
     @model.validator
     def _check(self, _: object, value: object) -> None:
-        must_be_async(
-            "model", value, "compact", "async compact(messages) -> str", "pass a Model(ask)"
-        )
+        must_compact("model", value, "pass a Model(ask)")
 
     def for_conversation(self, *, recall: str | None = None) -> "WithDigest":
         """Return a copy whose digest names the recall tool of the conversation."""
         model, digest = for_conversation(self.model, recall), for_conversation(self.digest, recall)
         return WithDigest(model, digest)
 
-    async def compact(self, messages: list[Message], /) -> str:
-        """Return prose and digest; raises as the model does."""
+    async def compact_in(self, messages: list[Message], context: CompactionContext, /) -> str:
+        """Return prose and digest; the model is told the context if it takes it."""
         # The model first: if it fails, the digest would be wasted work.
-        prose = await self.model.compact(_each(messages, 0))
+        prose = await start_compactor(self.model, _each(messages, 0), context)
         return await self._under(prose, messages)
-
-    async def compact_with(self, messages: list[Message], instructions: str, /) -> str:
-        """Return prose that follows `instructions`, and the digest; raises as the model does."""
-        guided = getattr(self.model, "compact_with", None)
-        if guided is None:
-            return await self.compact(messages)
-        return await self._under(await guided(_each(messages, 0), instructions), messages)
 
     async def _under(self, prose: str, messages: list[Message]) -> str:
         digest = await self.digest.compact(_each(messages, 1))
@@ -154,15 +130,15 @@ class WithDigest:
 
 def _each(messages: list[Message], part: int) -> list[Message]:
     """Return the conversation with only one part of its former summaries: 0 prose, 1 digest."""
-    shown: list[Message] = []
+    visible: list[Message] = []
     for message in messages:
         if message.summary is None:
-            shown.append(message)
+            visible.append(message)
         elif text := _divide(message.summary.content)[part]:
             # The notes are the digest's: whoever writes the prose cannot read them.
             notes = message.summary.notes if part else {}
-            shown.append(attrs.evolve(message.summary, content=text, notes=notes).to_message())
-    return shown
+            visible.append(attrs.evolve(message.summary, content=text, notes=notes).to_message())
+    return visible
 
 
 def _divide(summary: str) -> tuple[str, str]:

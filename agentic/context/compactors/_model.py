@@ -13,15 +13,18 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from agentic._validate import must_count, whole
+from agentic import usage
+from agentic._base._validate import must_count, whole
 from agentic.errors import CompactionRefused, ConfigError, ContextOverflow
 from agentic.messages import Media, Message, split_rounds
+from agentic.protocols import CompactionContext, Decision, Input
 from agentic.tokens import CharCounter, Counter
+from agentic.usage import StopReason
 
 Ask: TypeAlias = Callable[[str], Awaitable[str]]
 """A function from a prompt to the model's answer. It can report its usage with `usage.report`."""
 
-_TOKENS_PER_WORD = 2
+TOKENS_PER_WORD = 2
 """More than the 1.3 of plain English, because paths, ids and headings take more."""
 _LEAST_WINDOW = 1_000
 _SMALL_TOKENS = 200
@@ -86,7 +89,8 @@ class Model:
     The build is green.
     """
 
-    ask: Ask = attrs.field()
+    ask: Ask | None = attrs.field(default=None)
+    """The model; None for that of the conversation, if a Runner or a bridge says how to ask it."""
     max_tokens: int = attrs.field(default=1_000, kw_only=True, validator=whole(50))
     """The largest size of a summary. The prompt states it in words: by default fewer than 500."""
     window: int = attrs.field(default=32_000, kw_only=True, validator=whole(_LEAST_WINDOW))
@@ -101,7 +105,7 @@ class Model:
 
     @ask.validator
     def _check_ask(self, _: object, value: object) -> None:
-        if not callable(value):
+        if value is not None and not callable(value):
             raise ConfigError(
                 "ask", value, "an async callable from text to text", "wrap your client in one"
             )
@@ -137,50 +141,64 @@ class Model:
             CompactionRefused: there is nothing to summarize, or the answer is not a summary.
             Exception: whatever `ask` raises; the first `ContextOverflow` is handled.
         """
-        return await self._fold(messages, None)
+        return await self._fold(messages, "")
 
     async def compact_with(self, messages: list[Message], instructions: str, /) -> str:
         """Return a summary that follows `instructions`; raises as `compact` does."""
         return await self._fold(messages, instructions)
 
-    async def _fold(self, messages: list[Message], instructions: str | None) -> str:
+    async def compact_in(self, messages: list[Message], context: CompactionContext, /) -> str:
+        """Return a summary by the model of the conversation, unless there is one of its own."""
+        model = self
+        if self.ask is None and context.ask is not None:
+            # The same model is asked, so its window is the conversation's.
+            window = max(context.context_window, self.least_window(self.max_tokens))
+            window = window if context.context_window else self.window
+            model = attrs.evolve(self, ask=ask_decider(context.ask), window=window)
+        return await model._fold(messages, context.instructions)  # noqa: SLF001  of this class
+
+    async def _fold(self, messages: list[Message], instructions: str) -> str:
+        ask = self.ask
+        if ask is None:
+            raise CompactionRefused("there is no model to ask")
         lines, summary = list(_entries(messages, self.max_output_chars)), _former(messages)
         if not lines:
             raise CompactionRefused("there is nothing to summarize")
         # The fixed text of the prompt, the former summary and the answer also need room.
-        done, room, retried = 0, self.window - _LEAST_WINDOW - 2 * self.max_tokens, False
-        while done < len(lines):
-            part = self._part(lines, done, room)
+        position, room, is_retry = 0, self.window - _LEAST_WINDOW - 2 * self.max_tokens, False
+        while position < len(lines):
+            part = self._part(lines, position, room)
             prompt = _write_prompt(
                 part,
                 former=summary,
                 instructions=instructions,
-                max_words=self.max_tokens // _TOKENS_PER_WORD,
+                max_words=self.max_tokens // TOKENS_PER_WORD,
             )
             try:
-                answer = await self.ask(prompt)
+                answer = await ask(prompt)
             # The counter may count lower than the provider. Retry only once: if half the size still
             # overflows, the counter is not the reason.
             except ContextOverflow as overflow:
-                if retried:
+                if is_retry:
                     raise
                 # The fold goes on from here: `summary` covers what was sent before.
-                room, retried = self._less_room(part, overflow.window), True
+                room, is_retry = self._less_room(part, overflow.window), True
                 continue
             stands_for = "\n".join([summary, *part])
-            summary = self._check(answer, self.counter.count(stands_for))
-            done += len(part)
+            text = read_summary_text(answer, self.counter, self.counter.count(stands_for))
+            summary = cut_summary(text, self.counter, self.max_tokens)
+            position += len(part)
         return summary
 
     def _part(self, lines: Sequence[str], start: int, room: int) -> list[str]:
         """Return the next lines that fit the room; at least one."""
         part: list[str] = []
-        used = 0
+        size = 0
         for line in islice(lines, start, None):
             fitting = self._fitting(line, room - 1)
-            used += self.counter.count(fitting) + 1
+            size += self.counter.count(fitting) + 1
             # At least one line, clipped if necessary, so that each pass makes progress.
-            if part and (used > room or len(part) == self.chunk_messages):
+            if part and (size > room or len(part) == self.chunk_messages):
                 break
             part.append(fitting)
         return part
@@ -188,47 +206,83 @@ class Model:
     def _less_room(self, part: Sequence[str], window: int | None) -> int:
         """Return the room for a part, in tokens, after this one was too large."""
         half = sum(self.counter.count(line) + 1 for line in part) // 2
-        known = (window or 0) - _LEAST_WINDOW - 2 * self.max_tokens
+        estimate = (window or 0) - _LEAST_WINDOW - 2 * self.max_tokens
         # Half at most, even with a known window: by this counter the part did fit.
-        return min(half, known) if known > 0 else half
+        return min(half, estimate) if estimate > 0 else half
 
     def _fitting(self, text: str, room: int) -> str:
         """Clip a text that is larger than the room by itself."""
-        limit, fitting = len(text), text
-        while limit and self.counter.count(fitting) > room:
-            # By halves, because `clip` takes characters and the room is in tokens.
-            limit //= 2
-            fitting = _clip(text, limit)
-        return fitting
+        return clip_to_tokens(text, self.counter, room)
 
-    def _check(self, answer: object, tokens_before: int) -> str:
-        """Return the text of an answer, or raise CompactionRefused if it is not a summary."""
-        if not isinstance(answer, str):
-            raise CompactionRefused(f"the model returned {answer!r:.80}, which is not text")
-        text = _THOUGHT.sub("", answer).strip()
-        if not text:
-            raise CompactionRefused("the model returned an empty reply")
-        if _REFUSAL.match(text):
-            raise CompactionRefused(f"the model refused: {text:.80}")
-        if self.counter.count(text) > max(tokens_before, _SMALL_TOKENS):
-            raise CompactionRefused("the summary is longer than what it replaces")
-        return self._cut(text)
 
-    def _cut(self, text: str) -> str:
-        """Cut to `max_tokens`: whole lines from the start, then a line that marks the cut.
+def ask_decider(decide: Callable[[Input], Awaitable[Decision]]) -> Ask:
+    """Return an `Ask` that puts a plain question to a decider, and reports what it used."""
 
-        If not even the first line fits, the middle is cut out.
-        """
-        if self.counter.count(text) <= self.max_tokens:
-            return text
-        room = self.max_tokens - self.counter.count(_OVER) - 1
-        kept: list[str] = []
-        for line in text.split("\n"):
-            room -= self.counter.count(line) + 1
-            if room < 0:
-                break
-            kept.append(line)
-        return "\n".join([*kept, _OVER]) if kept else self._fitting(text, self.max_tokens)
+    async def ask(prompt: str) -> str:
+        request = Input(user_message=prompt, history=(Message("user", prompt),))
+        decision = await decide(request)
+        report_decision(decision)
+        # What was cut off or withheld would be kept as if it were the whole summary.
+        if decision.stop_reason is not StopReason.STOP:
+            raise CompactionRefused(f"the summary model ended with {decision.stop_reason}")
+        return decision.reply
+
+    return ask
+
+
+def report_decision(decision: Decision) -> None:
+    """Report what a decision used, to whoever collects what a compaction costs."""
+    model = decision.response_model or decision.request_model
+    usage.report(decision.usage, model=model, provider=decision.provider)
+
+
+def read_summary_text(answer: object, counter: Counter, tokens_before: int) -> str:
+    """Return the text of an answer.
+
+    Raises:
+        CompactionRefused: it is not a summary, or is larger than what it replaces.
+    """
+    if not isinstance(answer, str):
+        raise CompactionRefused(f"the model returned {answer!r:.80}, which is not text")
+    text = _THOUGHT.sub("", answer).strip()
+    if not text:
+        raise CompactionRefused("the model returned an empty reply")
+    if _REFUSAL.match(text):
+        raise CompactionRefused(f"the model refused: {text:.80}")
+    if counter.count(text) > max(tokens_before, _SMALL_TOKENS):
+        raise CompactionRefused("the summary is longer than what it replaces")
+    return text
+
+
+def cut_summary(text: str, counter: Counter, max_tokens: int) -> str:
+    """Return at most `max_tokens` of a text: whole lines from the start, and a line that says so.
+
+    If not even the first line fits, the middle is cut out.
+    """
+    if counter.count(text) <= max_tokens:
+        return text
+    room = max_tokens - counter.count(_OVER) - 1
+    lines: list[str] = []
+    for line in text.split("\n"):
+        room -= counter.count(line) + 1
+        if room < 0:
+            break
+        lines.append(line)
+    return "\n".join([*lines, _OVER]) if lines else clip_to_tokens(text, counter, max_tokens)
+
+
+def clip_to_tokens(text: str, counter: Counter, room: int) -> str:
+    limit, fitting = len(text), text
+    while limit and counter.count(fitting) > room:
+        # By halves, because `clip` takes characters and the room is in tokens.
+        limit //= 2
+        fitting = _clip(text, limit)
+    return fitting
+
+
+def describe_sections() -> str:
+    """Return the headings of a summary, each with what belongs under it."""
+    return "\n".join(f"## {title}\n({what})" for title, what in _SECTIONS)
 
 
 def _former(messages: Sequence[Message]) -> str:
@@ -237,12 +291,9 @@ def _former(messages: Sequence[Message]) -> str:
     return "\n\n".join(summaries)
 
 
-def _write_prompt(
-    lines: Sequence[str], *, former: str, instructions: str | None, max_words: int
-) -> str:
+def _write_prompt(lines: Sequence[str], *, former: str, instructions: str, max_words: int) -> str:
     """Return a prompt: the task, the focus, the former summary and the conversation."""
-    headings = "\n".join(f"## {title}\n({what})" for title, what in _SECTIONS)
-    parts = [_TASK.format(headings=headings, max_words=max_words)]
+    parts = [_TASK.format(headings=describe_sections(), max_words=max_words)]
     if instructions:
         parts.append(_FOCUS.format(instructions=instructions))
     if former:
@@ -264,14 +315,14 @@ def _entries(messages: Sequence[Message], max_output_chars: int) -> Iterator[str
 
     System messages at the start of the conversation are skipped, and so are summaries.
     """
-    started = False
-    for found in split_rounds(messages):
+    is_past_start = False
+    for group in split_rounds(messages):
         # The system prompt stays in front of the summary, which need not repeat it. A former
         # summary is a section of the prompt of its own.
-        started = started or found.messages[0].role != "system"
-        if not started or found.messages[0].summary is not None:
+        is_past_start = is_past_start or group.messages[0].role != "system"
+        if not is_past_start or group.messages[0].summary is not None:
             continue
-        for message in found.sound_messages:
+        for message in group.sound_messages:
             entry = _entry(message, max_output_chars)
             if entry:
                 # Line breaks are escaped: no text can end its line or begin a section of the
@@ -327,5 +378,5 @@ def _back_to_word(start: str) -> str:
 
 
 def _on_to_word(end: str) -> str:
-    spaces = [found for found in (end.find(" "), end.find("\n")) if found >= 0]
+    spaces = [at for at in (end.find(" "), end.find("\n")) if at >= 0]
     return end[min(spaces) + 1 :] if spaces and min(spaces) <= _WORD_SEARCH else end
