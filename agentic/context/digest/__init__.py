@@ -5,8 +5,9 @@ offer lines (`_section.py`). To add one, write a class and add it to the list in
 """
 
 from agentic.context.digest._digest import Digest
-from agentic.context.digest._section import TITLE as TITLE
+from agentic.context.digest._explained import NoteLine, explain_note
+from agentic.context.digest._section import Fact as Fact
 from agentic.context.digest._tools import ToolKind, ToolTable
 from agentic.context.digest._turns import message_ref as message_ref
 
-__all__ = ["Digest", "ToolKind", "ToolTable"]
+__all__ = ["Digest", "NoteLine", "ToolKind", "ToolTable", "explain_note"]

@@ -15,10 +15,13 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import ClassVar
 
-from agentic.context.digest._section import Line, Section
+import attrs
+
+from agentic.context.digest._section import Fact, Line, Section
 from agentic.context.digest._shell import What, effects, is_path, patch_effects, split_command
 from agentic.context.digest._text import LINE, cut, one_line
-from agentic.context.digest._turns import ENDS, TRACEBACK, Called, Kind, exit_code
+from agentic.context.digest._tools import ON_FILES
+from agentic.context.digest._turns import ENDS, TRACEBACK, Called, Kind, exit_code, refusal
 
 MAX_NAMES = 10
 """The most files in one line. If there is no room for a line, all of it is left out."""
@@ -36,11 +39,28 @@ _LOOKS = frozenset(_LOOKING.split())
 _TAILS = frozenset(["echo", "true", ":", "exit", "printf"])
 
 _ERROR = re.compile(
-    r"error|exception|interrupt|\b(?:fatal|panic|cannot|denied|refused|not found|no such|no module"
-    r"|unable|undefined|unexpected|invalid|timed out)\b",
+    r"error|exception|interrupt|abort|\b(?:fatal|panic|cannot|denied|refused|not found|no such"
+    r"|no module|unable|undefined|unexpected|invalid|timed out)\b",
     re.IGNORECASE,
 )
 """What a line that names an error has. It is not `failed`: the line that counts has it, too."""
+# The summary lines of go test, pytest, unittest, TAP and vitest, and the forms in which compilers
+# name a place (https://www.gnu.org/prep/standards/html_node/Errors.html, 2026-11).
+_PLACED = re.compile(
+    r"[ \t]*(?:--- FAIL\b|FAIL(?:ED)?:? \S|not ok\b|[\u2717\u2716\u00d7] |E {2,}\S"
+    r"|[^\s:(]+\.\w+(?::\d+(?::\d+)?:|\(\d+(?:,\d+)?\):)(?!\s*(?:warning|note|info)\b) \S)"
+)
+_FAILED = re.compile(
+    r"^(?:--- FAIL\b|FAIL(?:ED)?\b|not ok\b|npm (?:ERR!|error)|BUILD FAILED|Traceback \(most)"
+    r"|\b[1-9]\d* (?:failed|errors?)\b|\b(?:failures|errors)=[1-9]|\berror (?:TS\d|\[E\d)",
+    re.MULTILINE,
+)
+"""How test runners and compilers say that they failed, whatever the exit code of the pipe."""
+_CAPTION = re.compile(
+    r"(?:(?:\w+ )?exit(?:ed)?\b[\w ]*\b(?:code|status)\W*-?\d+|return_?code\W*-?\d+|error)\W*",
+    re.IGNORECASE,
+)
+"""A line that states an exit code, or only that there is an error, and does not name it."""
 _TAG = re.compile(r"</?[a-z_]+>")
 
 
@@ -50,6 +70,7 @@ class Files(Section):
     heading = "Files changed"
     takes: ClassVar[tuple[Kind, ...]] = ("call",)
     is_complete = True
+    share: ClassVar[float] = 0.06
     shows_changed: ClassVar[bool] = True
     _newest_absolute: str | None = None
     """Empty if no absolute path is known; None if it must be looked up."""
@@ -58,7 +79,9 @@ class Files(Section):
         """Add the effects of a call that has a result; nothing else changes files."""
         for path, what in _effects_of(turn):
             if is_path(path):
-                self._apply(self._key(path), what)
+                key = self._key(path)
+                if what in {"delete", "revert"} or key in self.known or _is_file(path, what):
+                    self._apply(key, what)
 
     def lines(self) -> Iterator[Line]:
         """Yield lines with the files of a folder, newest first."""
@@ -71,6 +94,12 @@ class Files(Section):
             prefix = f"{folder.rstrip('/')}/: " if folder else ""
             for at in range(0, len(names), MAX_NAMES):
                 yield Line(prefix + ", ".join(names[at : at + MAX_NAMES]))
+
+    def facts(self) -> Iterator[Fact]:
+        """Yield the files that were changed, newest first."""
+        for path, state in reversed(self.known.items()) if self.shows_changed else ():
+            if state:
+                yield Fact(f"File changed: {path} ({state})", posixpath.basename(path) or path)
 
     def add(self, text: str, note: str = "") -> None:
         """Add a path with its state; if it is known already, it becomes the newest."""
@@ -105,7 +134,7 @@ class Files(Section):
         """Return the known files that match a path, a folder or a pattern."""
         if path == "." or not _WILDCARDS.isdisjoint(path):
             pattern, below = "*" if path == "." else path, f"{path}/"
-            found = [
+            names = [
                 each
                 for each in self.known
                 if fnmatchcase(each, pattern) or f"{each}/".startswith(below)
@@ -113,10 +142,10 @@ class Files(Section):
         else:
             # In ASCII, "0" follows "/". One `rm` may have thousands of names, each for this list.
             start, end = (bisect_left(self._sorted, path + mark) for mark in "/0")
-            found = [each[:-1] for each in self._sorted[start:end]]
+            names = [each[:-1] for each in self._sorted[start:end]]
         # Of files that were not seen before, only one deleted by its name is worth reporting.
         is_file = "." in posixpath.basename(path)[1:] and "*" not in path
-        return found or [path] * (what == "delete" and is_file)
+        return names or [path] * (what == "delete" and is_file)
 
     def _key(self, path: str) -> str:
         """Return the path by which a file is known, so that absolute and relative paths match."""
@@ -141,10 +170,11 @@ class FilesRead(Files):
 
     heading = "Files read"
     takes = ()  # it shares what `Files` has read
-    is_complete = False
+    is_complete, share = False, 0.02
     shows_changed = False
 
 
+@attrs.define
 class Commands(Section):
     """Commands with the outcome of their last run, of which this section shows successes."""
 
@@ -153,22 +183,40 @@ class Commands(Section):
     shows: ClassVar[str] = " ("
     """The beginning of the outcomes that it shows."""
 
+    _runs: dict[str, tuple[str, bool, bool, bool]] = attrs.field(factory=dict)
+    """Of the newest run of each command: its output, and whether it failed, its output went to
+    another command, and it only looks."""
+
     def take(self, turn: Called) -> None:
-        """Add a command that has a result, or another call that names no file."""
-        # Files have their own section, and to-dos belong to "Where things stand".
-        if turn.output is None or turn.paths or "todo" in turn.call.name:
+        """Add a command that has a result, or another call that names no file.
+
+        One that the user refused has not run.
+        """
+        # Files, answers and to-dos have their own sections, and a search is no step of the work.
+        if turn.output is None or turn.does not in {None, "run"}:
             return
-        words = _main_words(turn.command) if turn.does == "run" else [turn.label]
+        if turn.failed and refusal(turn.output) is not None:
+            return
+        words, is_piped = _main_words(turn.command) if turn.does == "run" else ([turn.label], False)
         if not words:
             return
         # The line shows it as code, which a backtick in it would end.
         label = cut(one_line(" ".join(words)).replace("`", "'"), LINE // 2)
-        self.known.pop(label, None)
         looks = turn.does == "run" and not _LOOKS.isdisjoint([words[0], "-".join(words[:2])])
-        error = error_line(turn.output) if turn.failed else ""
-        if error or not looks:
-            told = error or _last_line(turn.output)
-            self.known[label] = f": {told or 'failed'}" if turn.failed else f" ({told or 'ok'})"
+        self.known.pop(label, None)
+        self._runs.pop(label, None)
+        self._runs[label] = turn.output, turn.failed, is_piped, looks
+
+    def finish(self) -> None:
+        """Look in the outputs of the newest runs for what they say."""
+        for label, (output, failed, is_piped, looks) in self._runs.items():
+            # The exit code is that of the last command of a pipe, such as `tail`.
+            fails = failed or (is_piped and not looks and bool(_FAILED.search(output)))
+            error = error_line(output) if fails else ""
+            if error or not looks:
+                words = error or _last_line(output)
+                self.known[label] = f": {words or 'failed'}" if fails else f" ({words or 'ok'})"
+        self._runs.clear()
 
     def lines(self) -> Iterator[Line]:
         """Yield a line for each command, newest first."""
@@ -182,37 +230,66 @@ class Failures(Commands):
 
     heading = "Commands that still fail"
     takes = ()
+    share = 0.08
     shows = ":"
+
+    def facts(self) -> Iterator[Fact]:
+        """Yield what still fails, newest first."""
+        yield from (Fact(f"Still fails: {line.text}") for line in self.lines())
+
+
+def _is_file(path: str, what: What) -> bool:
+    """Return whether a path names a file rather than a folder or several files.
+
+    >>> [_is_file(path, "read") for path in ("a.py", "Makefile", ".env", "src", "src/", "*.ts")]
+    [True, True, True, False, False, False]
+    """
+    name = posixpath.basename(path)
+    if not _WILDCARDS.isdisjoint(path) or name in {"", ".", ".."}:
+        return False
+    # What is written may be a script without a suffix; what is read without one may be a folder.
+    return what != "read" or "." in name or not name.islower()
 
 
 def _effects_of(turn: Called) -> Iterator[tuple[str, What]]:
     if turn.output is None:
         return
     if turn.does == "run":
-        yield from effects(turn.command, failed=turn.failed)
+        yield from effects(turn.command, is_error=turn.failed)
         if "patching file " in turn.output and not turn.failed:
             yield from ((path, "edit") for path in _PATCHING.findall(turn.output))
     elif not turn.failed:
-        yield from ((path, turn.does) for path in turn.paths if turn.does)
+        yield from ((path, turn.does) for path in turn.paths if turn.does in ON_FILES)
         # `apply_patch` names its files in the patch alone.
         if turn.does == "edit" and not turn.paths:
             yield from patch_effects("\n".join(map(str, turn.arguments.values())))
 
 
-def _main_words(command: str) -> list[str]:
-    """Return the words of the main part of a command."""
+def _main_words(command: str) -> tuple[list[str], bool]:
+    """Return the words of the main part of a command, and whether its output goes to another."""
     parts = list(split_command(command))
+    is_piped = False
     while len(parts) > 1 and (parts[-1].piped or {*parts[-1].words[:1]} & _TAILS):
-        parts.pop()
-    return parts[-1].words if parts else []
+        is_piped = parts.pop().piped or is_piped
+    return (parts[-1].words if parts else []), is_piped
 
 
 def error_line(output: str) -> str:
-    """Return the line that names the error, shortened if it is long; empty if there is none."""
-    lines = [line for line in _TAG.sub("", output).split("\n") if _ERROR.search(line)]
+    r"""Return the line that names the error, shortened if it is long; empty if there is none.
+
+    >>> error_line("Exit code 1\nthe error was seen\n--- FAIL: TestParse (0.00s)")
+    '--- FAIL: TestParse (0.00s)'
+    """
+    lines = _TAG.sub("", output).split("\n")
+    errors = [
+        line for line in lines if _ERROR.search(line) and not _CAPTION.fullmatch(line.strip())
+    ]
     # The last error of a traceback was raised; the first one of a compiler explains the others.
-    told = lines[-1:] if TRACEBACK in output else lines[:1]
-    return cut(one_line("".join(told)), LINE)
+    if TRACEBACK in output:
+        errors = errors[-1:]
+    else:
+        errors = [line for line in lines if _PLACED.match(line)] or errors
+    return cut(one_line("".join(errors[:1])), LINE)
 
 
 def _last_line(output: str) -> str:

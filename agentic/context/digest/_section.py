@@ -1,8 +1,10 @@
 """Sections, which read turns and offer lines, and the selection of the lines that fit a digest.
 
 First, each section gets what it needs, up to its share of the room. Then sections that must be
-complete get the rest of their lines in short form. Then the index gets its share and what the
-sections left over. What it does not use goes to lines that were cut or left out, in reading order.
+complete get the rest of their lines in short form. Then all grow in reading order, up to twice,
+four times and eight times their share. The index gets what they leave, and at most its own share;
+what is left after it goes to the sections again. A sentence that an earlier section shows is left
+out.
 
 The index has the lines in which identifiers were last seen: paths, names with separators, inner
 capitals or digits, and long numbers. Lines are ranked by the number of texts that mention their
@@ -11,13 +13,23 @@ identifiers, divided by the length of the line.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, ClassVar
 
 import attrs
 
-from agentic.context.digest._text import LINE, MARK, PARAGRAPH, cut, escape, tidy
+from agentic.context.digest._text import (
+    LINE,
+    MARK,
+    PARAGRAPH,
+    cut,
+    escape,
+    one_line,
+    plain_sentence,
+    sentences,
+    tidy,
+)
 from agentic.context.digest._turns import Called, Kind, Words
 
 STORED_CHARS = 4000
@@ -27,8 +39,19 @@ CHARS_PER_TOKEN = 4
 """The ratio of the first try: few texts have more characters per token, by any counter."""
 _LEAST_STEP, _MOST_STEP = 0.5, 0.97
 """The range of the factor by which the room shrinks for the next try."""
-_INDEX_SHARE = 0.2
-"""The share of the index, even if the sections could fill all of the room."""
+_INDEX_MOST, _INDEX_LEAST = 0.35, 0.2
+"""The share of the index: of a note, and of a large one that has enough to say. It is no more even
+if the sections leave room: where nothing says why it matters, a line of code helps little."""
+LARGE = 6_000
+"""From this size on, in tokens, a note quotes what was said on the way before it lists code."""
+_COMPLETE = 0.35
+"""The most that a section gets to have all of its lines, in short form."""
+_GROWTH = (2, 4, 8)
+"""How many times its share a section may get while others still grow."""
+_PAGE = 6 * LINE
+"""So much of the best line of a section is shown before the others grow, in characters."""
+_TEXT_PER_ITEM = 4
+"""An item has at least a quarter of the characters of what it shows: only blanks are left out."""
 _TWICE = 2
 """How often a line may occur in a digest: once in its own place, and once where it is quoted."""
 
@@ -36,15 +59,26 @@ _TWICE = 2
 _LOOK_BACK = 20
 """The number of characters that are read for each character of room. With 10, half a point fewer of
 the identifiers that are used again are shown at 2,000 tokens."""
+_READ_MOST = 200_000
+"""So many characters are read at most, whatever the room: a large note has its prose."""
 _SAID = 3
 """The weight of a mention in a message or a call; one in an output counts 1. With equal weights,
 3 points fewer of the identifiers that are used again are shown."""
 
-_SEPARATORS = "".join(chr(code) for code in range(128) if not re.match(r"[\w./~@-]", chr(code)))
-_BLANKS = str.maketrans(dict.fromkeys(_SEPARATORS, " ") | {"\n": "\n"})
+_IN_NAMES = re.compile(r"[\w./~@\n-]")
+_BLANKS = {at: at if _IN_NAMES.match(chr(at)) else ord(" ") for at in range(128)}
+"""Blanks for what is in no identifier. It has all of ASCII, because whatever is missing from a
+table costs an exception in each text."""
+_LONGEST_PIECE = 4096
 # A part of a line in which identifiers are searched for. The time grows with its square, and data
 # in JSON may be a single line of megabytes.
-_PIECE = re.compile(r".{1,4096}(?= |\Z)|[^ ]+")
+_PIECE = re.compile(rf".{{1,{_LONGEST_PIECE}}}(?= |\Z)|[^ ]+")
+_NOISE = re.compile(
+    r"(?:import|from \S+ import|#include|using|use|package|export \*|export \{)\s"
+    r"|(?:const|let|var) .{0,80}= require\(|</?[a-zA-Z][^<>]*>\Z|[{[](?=.{80}).*[]}],?\Z"
+)
+_NOISE_WEIGHT = 0.25
+"""The weight of imports, tags and data in one line, which name much and explain nothing."""
 _NAMED = re.compile(r"\w[/._-]\w|[a-z][A-Z]|[0-9][^\W0-9_]|[^\W0-9_][0-9]|[0-9]{4}")
 
 
@@ -62,6 +96,18 @@ class Line:
     anywhere beyond `short`; if this is None, it may not be cut."""
 
 
+@attrs.frozen
+class Fact:
+    """Something that a summary has or lacks, which can be decided by its text."""
+
+    line: str
+    """How it is stated where a summary lacks it."""
+    name: str = ""
+    """What a summary that has it must contain, letter by letter; empty if its words decide."""
+    is_request: bool = False
+    """Whether it is the latest request, which stands behind most summaries itself."""
+
+
 @attrs.define
 class Section:
     """Reads a conversation into texts, each with a note."""
@@ -72,23 +118,43 @@ class Section:
     heading: ClassVar[str]
     takes: ClassVar[tuple[Kind, ...]]
     """The kinds of turns that it reads."""
+    is_quotation: ClassVar[bool] = False
+    """Whether its lines are sentences that another section may quote, too."""
     is_complete: ClassVar[bool] = False
     """Whether a successor needs every line, at least in short form."""
-    share: ClassVar[float] = 0.08
-    """The share of the room, at first. With 0.12 for all, a digest of 2,000 tokens shows 1 point
-    fewer of the identifiers; with 0.06, 9 points fewer of the failed commands."""
+    share: ClassVar[float] = 0.04
+    """The share of the room, at first. Those of all sections make 0.59, so that something is left
+    for what must be complete, and even 80 requests leave room for a few rules and decisions."""
 
     def take(self, turn: Any) -> None:
         """Read the next turn of the conversation."""
+
+    def finish(self) -> None:
+        """Do what could wait until all turns were read."""
 
     def lines(self) -> Iterator[Line]:
         """Yield the lines of the section in reading order."""
         raise NotImplementedError
 
+    def facts(self) -> Iterator[Fact]:
+        """Yield what a successor must know of it; nothing for most sections."""
+        yield from ()
+
     def add(self, text: str, note: str = "") -> None:
         """Add a text; if it is known already, it moves to the end."""
         self.known.pop(text, None)
         self.known[text] = note
+
+    def forget(self, obsolete: Collection[str]) -> None:
+        """Leave out sentences that hold no longer, and texts that say nothing else."""
+        texts = {}
+        for text, note in self.known.items():
+            rest = [each for each in sentences(text) if one_line(each) not in obsolete]
+            if len(rest) == len([*sentences(text)]):
+                texts[text] = note
+            elif rest:
+                texts[" ".join(rest)] = note
+        self.known = texts
 
     def to_plain(self, max_chars: int) -> list[list[str]]:
         """Return the first and the newest texts as plain JSON; `max_chars` limits the others."""
@@ -98,8 +164,8 @@ class Section:
             for at, (text, note) in enumerate(self.known.items())
         ]
         sizes = accumulate(len(text) for text, _ in reversed(entries))
-        kept = sum(size <= max_chars for size in sizes)
-        return entries[:1] + entries[1:][-max(kept, 1) :]
+        count = sum(size <= max_chars for size in sizes)
+        return entries[:1] + entries[1:][-max(count, 1) :]
 
     def restore(self, plain: object) -> None:
         """Restore what `to_plain` returned; damaged entries are skipped."""
@@ -118,8 +184,13 @@ class Index(Section):
     _texts: list[tuple[str, int]] = attrs.field(factory=list)
     _mentions: Counter[str] = attrs.field(factory=Counter)
     """The total weight of the texts that contain each word."""
-    _seen: list[tuple[str, set[str]]] = attrs.field(factory=list)
-    """Lines with the identifiers that were last seen in them, newest first."""
+    _seen: list[tuple[str, set[str], float]] = attrs.field(factory=list)
+    """Lines with the identifiers that were last seen in them, and a weight, newest first."""
+    _gone: Collection[str] = ()
+
+    def forget(self, obsolete: Collection[str]) -> None:
+        """Leave out lines with a sentence that holds no longer, and parts of one."""
+        self._gone = obsolete
 
     def take(self, turn: Words | Called) -> None:
         """Add the texts of a turn."""
@@ -133,25 +204,34 @@ class Index(Section):
             elif isinstance(value, dict | list):
                 values += value.values() if isinstance(value, dict) else value
         self._texts.append((turn.output or "", 1))
+        if turn.notice:
+            self._texts.append((turn.notice, 1))
 
-    def write(self, room: int, shown: str) -> str:
-        """Return the best lines for what is not `shown`, newest first, in `room` characters."""
+    def write(self, room: int, text: str) -> str:
+        """Return the best lines for what is not `text`, newest first, in `room` characters."""
         if not self._seen:
-            self._read([*((line, _SAID) for line in self.known), *self._texts], room * _LOOK_BACK)
+            read = min(room * _LOOK_BACK, _READ_MOST)
+            self._read([*((line, _SAID) for line in self.known), *self._texts], read)
         heading, fence = f"\n\n## {self.heading}\n", "```"
         room -= len(heading) + 2 * len(fence)
-        words = set(shown.translate(_BLANKS).split())
+        words: set[str] = set()
+        # Line by line, because texts in ASCII are translated many times faster than others.
+        for line in text.split("\n"):
+            words.update(line.translate(_BLANKS).split())
         worths = {
-            at: sum([self._mentions[name] for name in names - words]) / (len(line) + 1)
-            for at, (line, names) in enumerate(self._seen)
+            at: weight * sum([self._mentions[name] for name in names - words]) / (len(line) + 1)
+            for at, (line, names, weight) in enumerate(self._seen)
         }
-        chosen = []
+        for at, (line, _, _) in enumerate(self._seen if self._gone else ()):
+            if any(line in each or each in line for each in self._gone):
+                worths[at] = 0
+        choice = []
         for at in sorted(filter(worths.get, worths), key=lambda at: -worths[at]):
             size = len(self._seen[at][0]) + 1
             if size <= room:
                 room -= size
-                chosen.append(at)
-        lines = list(dict.fromkeys(self._seen[at][0] for at in sorted(chosen)))
+                choice.append(at)
+        lines = list(dict.fromkeys(self._seen[at][0] for at in sorted(choice)))
         self.known = dict.fromkeys(reversed(lines), "")
         body = "\n".join(["", *lines, ""])
         # A line may hold a fence itself: only a longer one ends ours.
@@ -159,23 +239,41 @@ class Index(Section):
             fence += "`"
         return f"{heading}{fence}{body}{fence}" if lines else ""
 
-    def _read(self, texts: list[tuple[str, int]], left: int) -> None:
+    def _read(self, texts: list[tuple[str, int]], remaining: int) -> None:
         """Find the newest line of each identifier."""
         # From the newest text back, so that the time depends on the room, not on the conversation.
-        while texts and left > 0:
+        others: set[str] = set()
+        while texts and remaining > 0:
             text, weight = texts.pop()
-            left -= len(text)
+            remaining -= len(text)
             plain = text.translate(_BLANKS)
-            words = set(plain.split())
-            names = {word for word in words if word not in self._mentions and _NAMED.search(word)}
-            self._mentions.update([*words] * weight)
+            words = set(plain.split()) - others
+            new = words - self._mentions.keys()
+            # Most words have only lower-case letters, which is quicker to see than with a pattern.
+            names = {
+                word
+                for word in new
+                if not (word.isalpha() and word.islower()) and _NAMED.search(word)
+            }
+            others |= new - names
+            self._mentions.update([*words.difference(new), *names] * weight)
             lines = zip(reversed(text.split("\n")), reversed(plain.split("\n")), strict=True)
-            for line, spaced in lines if names else ():
-                for piece in _PIECE.finditer(spaced):
-                    if here := names.intersection(piece[0].split()):
-                        names -= here
-                        # What is shown may reach beyond the piece.
-                        self._seen += _shown(line[piece.start() : piece.end() + 2 * LINE], here)
+            for line, padding in lines if names else ():
+                self._seen += _shown_pieces(line, padding, names)
+                if not names:
+                    break
+
+
+def _shown_pieces(line: str, spaced: str, names: set[str]) -> Iterator[tuple[str, set[str], float]]:
+    """Yield what is shown of a line, with the names in it, which are removed, and the weight."""
+    for piece in _PIECE.finditer(spaced) if len(spaced) > _LONGEST_PIECE else [None]:
+        here = names.intersection((piece[0] if piece else spaced).split())
+        if here:
+            names -= here
+            # What is shown may reach beyond the piece.
+            quoted = line[piece.start() : piece.end() + 2 * LINE] if piece else line
+            weight = _NOISE_WEIGHT if _NOISE.match(quoted.strip()) else 1.0
+            yield from ((*each, weight) for each in _shown(quoted, here))
 
 
 @attrs.define
@@ -184,49 +282,128 @@ class _Draft:
 
     section: Section
     recall: str
-    items: Mapping[int, tuple[str, str, str | None]] = attrs.field(init=False)
-    """The short and the full form of each line as a list item, and its reference, by rank."""
+    lines: Mapping[int, Line] = attrs.field(init=False)
+    """The lines by their positions, the best first."""
     shown: dict[int, str] = attrs.field(factory=dict)
     """The selected items by the position of their lines."""
+    repeated: set[int] = attrs.field(factory=set)
+    """The positions of lines that an earlier section shows."""
+    _size: int = 0
+    """The characters of the selected items, each with a line break."""
+    _items: dict[int, str] = attrs.field(factory=dict)
+    """Full lines as list items, as far as they were needed."""
+    _said: dict[int, tuple[str, Collection[str]]] = attrs.field(factory=dict)
+    """Selected items with the sentences in them."""
 
-    @items.default
-    def _ranked(self) -> Mapping[int, tuple[str, str, str | None]]:
-        ranked = sorted(enumerate(self.section.lines()), key=lambda placed: -placed[1].rank)
-        return {
-            at: (_item(line.short or line.text), _item(line.text), line.ref) for at, line in ranked
-        }
+    @lines.default
+    def _ranked(self) -> Mapping[int, Line]:
+        by_rank = sorted(enumerate(self.section.lines()), key=lambda pair: -pair[1].rank)
+        return dict(by_rank)
 
     @property
     def text(self) -> str:
         """The section, after a blank line."""
-        lines = [f"\n\n## {self.section.heading}", *(self.shown[at] for at in sorted(self.shown))]
-        if missing := len(self.items) - len(self.shown):
-            where = f"; {self.recall} finds them" if self.recall else ""
-            lines.append(f"- ({missing} more{where})")
-        return "\n".join(lines)
+        items = (f"\n{self.shown[at]}" for at in sorted(self.shown))
+        return "".join([self._heading, *items, self._missing])
+
+    @property
+    def size(self) -> int:
+        """The number of characters of the text."""
+        return len(self._heading) + self._size + len(self._missing)
+
+    @property
+    def _heading(self) -> str:
+        return f"\n\n## {self.section.heading}"
+
+    @property
+    def _missing(self) -> str:
+        missing = len(self.lines) - len(self.shown) - len(self.repeated)
+        where = f"; {self.recall} finds them" if self.recall else ""
+        return f"\n- ({missing} more{where})" if missing else ""
+
+    def clear(self) -> None:
+        """Select nothing."""
+        self.shown.clear()
+        self.repeated.clear()
+        self._size = 0
+
+    def sentences(self) -> Iterator[Collection[str]]:
+        """Yield the sentences that are shown, of each item."""
+        for at, item in self.shown.items():
+            if self._said.get(at, ("",))[0] != item:
+                # Of a long text that is cut, what is behind the cut need not be read.
+                text = self.lines[at].text[: _TEXT_PER_ITEM * len(item)]
+                parts = [plain_sentence(each) for each in sentences(text)]
+                if item != self._item(at):
+                    flat = plain_sentence(item)
+                    parts = [each for each in parts if each in flat]
+                self._said[at] = item, parts
+            yield self._said[at][1]
+
+    def leave_out(self, text: Collection[str]) -> int:
+        """Leave out the lines that were said already; return the growth in characters."""
+        before = self.size if self.shown else 0
+        self.repeated = {at for at, line in self.lines.items() if line.text in text}
+        for at in self.repeated:
+            self._show(at, None)
+        return (self.size if self.shown else 0) - before
 
     def grow(self, room: float, *, in_short: bool = False) -> int:
         """Add the best lines in short form, then extend them; return the growth in characters."""
-        before = len(self.text)
+        if room <= 0:
+            return 0
+        before = self.size
         # Short forms first, so that no request disappears for the length of another.
         if not self.shown:
             room, before = room - before, 0
-        for at, (short, _, _) in self.items.items():
-            if at not in self.shown and len(short) < room:
-                self.shown[at] = short
+        for at in self.lines:
+            if at in self.shown or at in self.repeated:
+                continue
+            short = self._item(at, in_short=True)
+            if len(short) < room:
+                self._show(at, short)
                 room -= len(short) + 1
-        for at, (_, item, ref) in self.items.items():
-            if at in self.shown and not in_short:
-                former = len(self.shown[at])
-                most = int(room) + former
-                left = len(item) - most
-                mark = f' [... {left} characters left out: {self.recall}(ref="{ref}") ...]'
-                mark = mark if self.recall and ref else MARK
-                longer = item if ref is None else cut(item, most, mark)
-                if former < len(longer) <= room + former:
-                    room -= len(longer) - former
-                    self.shown[at] = longer
-        return len(self.text) - before if self.shown else 0
+        # Then a page of the best and a sentence or two of each, before others are quoted at length.
+        best = [at for at in self.lines if at in self.shown]
+        steps = [] if in_short else [(best[:1], _PAGE), (best, LINE), (best, None)]
+        for lines, limit in steps:
+            for at in lines:
+                room -= self._extend(at, int(room), limit)
+        return self.size - before if self.shown else 0
+
+    def _item(self, at: int, *, in_short: bool = False) -> str:
+        """Return a line as a list item."""
+        line = self.lines[at]
+        if in_short and line.short:
+            return _item(line.short)
+        if at not in self._items:
+            self._items[at] = _item(line.text)
+        return self._items[at]
+
+    def _show(self, at: int, item: str | None) -> None:
+        """Select an item instead of the former one, if any; None for nothing."""
+        former = self.shown.pop(at, None)
+        self._size -= 0 if former is None else len(former) + 1
+        if item is not None:
+            self.shown[at] = item
+            self._size += len(item) + 1
+
+    def _extend(self, at: int, room: int, limit: int | None) -> int:
+        """Show more of a line, up to a limit; return the growth in characters."""
+        item, ref = self._item(at), self.lines[at].ref
+        former = len(self.shown[at])
+        most = room + former if limit is None else min(room + former, limit)
+        if not former < min(len(item), most):
+            return 0
+        mark = MARK
+        if self.recall and ref:
+            excess = len(item) - most
+            mark = f' [... {excess} characters left out: {self.recall}(ref="{ref}") ...]'
+        longer = item if ref is None else cut(item, most, mark)
+        if not former < len(longer) <= room + former:
+            return 0
+        self._show(at, longer)
+        return len(longer) - former
 
 
 def fit(
@@ -251,49 +428,65 @@ def fit(
 
 def _write(drafts: Sequence[_Draft], index: Index, room: int) -> str:
     """Return a digest of about `room` characters."""
-    left = (1 - _INDEX_SHARE) * room - len(TITLE)
+    is_large = room >= LARGE * CHARS_PER_TOKEN
+    remaining = (1 - (_INDEX_LEAST if is_large else _INDEX_MOST)) * room - len(TITLE)
     for draft in drafts:
-        draft.shown.clear()
-        left -= draft.grow(min(draft.section.share * room, left))
+        draft.clear()
     for draft in drafts:
+        remaining -= draft.grow(min(draft.section.share * room, remaining))
+    # Requests come last of what must be complete, because they could fill any room.
+    for draft in reversed(drafts):
         if draft.section.is_complete:
-            left -= draft.grow(left, in_short=True)
+            most = _COMPLETE * room - draft.size
+            remaining -= draft.grow(min(most, remaining), in_short=True)
+    for times in _GROWTH:
+        for at, draft in enumerate(drafts):
+            if draft.section.is_quotation:
+                earlier = (said for each in drafts[:at] for said in each.sentences())
+                remaining -= draft.leave_out(set().union(*earlier))
+            most = times * draft.section.share * room - draft.size
+            remaining -= draft.grow(min(most, remaining))
     text = _text(drafts, index, room)
-    left = room - len(text)
+    remaining = room - len(text)
     for draft in drafts:
-        left -= draft.grow(left)
-    return text if left == room - len(text) else _text(drafts, index, room)
+        remaining -= draft.grow(remaining)
+    return text if remaining == room - len(text) else _text(drafts, index, room)
 
 
 def _text(drafts: Sequence[_Draft], index: Index, room: int) -> str:
     """Return the sections and the index in the remaining room; no line occurs three times."""
     text = TITLE + "".join([draft.text for draft in drafts if draft.shown])
-    text += index.write(room - len(text), text)
-    seen: Counter[str] = Counter()
-    kept = []
+    text += index.write(min(room - len(text), int(_INDEX_MOST * room)), text)
+    counts: Counter[str] = Counter()
+    rest = []
     for line in text.split("\n"):
-        seen[line] += 1 if line else 0
-        if seen[line] <= _TWICE:
-            kept.append(line)
-        elif line.startswith("  ") and kept[-1].startswith(("- ", "  ")):
-            kept[-1] = f"{kept[-1].removesuffix(MARK)}{MARK}"
-    return "\n".join(kept)
+        counts[line] += 1 if line else 0
+        if counts[line] <= _TWICE:
+            rest.append(line)
+        elif line.startswith("  ") and rest[-1].startswith(("- ", "  ")):
+            rest[-1] = f"{rest[-1].removesuffix(MARK)}{MARK}"
+    return "\n".join(rest)
 
 
 def _item(text: str) -> str:
     """Return a text as a list item; line breaks are kept, and Markdown syntax is escaped."""
+    if "\n" not in text:
+        return f"- {escape(tidy(text).expandtabs(4).strip())}"
     first, *rest = [line for line in tidy(text).expandtabs(4).split("\n") if line.strip()] or [""]
     # Continuation lines keep their indentation: they remain part of the item's paragraph.
-    indented = (f"{line[: -len(line.lstrip())]}{escape(line.strip())}" for line in rest)
-    return "\n  ".join([f"- {escape(first.strip())}", *indented])
+    continuation = (f"{line[: -len(line.lstrip())]}{escape(line.strip())}" for line in rest)
+    return "\n  ".join([f"- {escape(first.strip())}", *continuation])
 
 
 def _shown(line: str, names: set[str]) -> Iterator[tuple[str, set[str]]]:
     """Yield a line, or pieces of a long line that each begin with an identifier."""
     line = tidy(line).strip()
+    if len(line) <= LINE:
+        yield line, {name for name in names if name in line}
+        return
     for name in sorted(names, key=lambda name: (line.find(name), name)):
         if name in names:
-            shown = line if len(line) <= LINE else cut(line[line.find(name) :], LINE)
-            found = {each for each in names if each in shown}
-            names = names - found - {name}
-            yield shown, found
+            excerpt = cut(line[line.find(name) :], LINE)
+            matches = {each for each in names if each in excerpt}
+            names = names - matches - {name}
+            yield excerpt, matches

@@ -42,6 +42,8 @@ _WHATS: Mapping[str, What] = {
 }
 """What each program does to the files in its arguments. A branch name has no effect, because it is
 not the path of a known file."""
+_PROGRAMS = {"cd", "apply_patch", *(name.partition(" ")[0] for name in _WHATS)}
+"""The programs that can have an effect by their arguments; all others only by redirections."""
 
 _PATCHED = re.compile(
     r"^(?:\+\+\+ (?:b/)?|\*\*\* (Add|Update|Delete|Move)(?: File| to): )([^\t\n]+)", re.MULTILINE
@@ -100,7 +102,7 @@ def is_path(word: str) -> bool:
     return not is_other and word.isprintable() and _NEVER_IN_PATHS.isdisjoint(word)
 
 
-def effects(command: str, *, failed: bool = False) -> Iterator[Effect]:
+def effects(command: str, *, is_error: bool = False) -> Iterator[Effect]:
     """Yield what a command does to files, in order; if it failed, without its last part.
 
     Paths are relative to the folder in which the command was run, even after a `cd`.
@@ -110,20 +112,23 @@ def effects(command: str, *, failed: bool = False) -> Iterator[Effect]:
     """
     parts = list(split_command(command))
     # What ran before did happen: without it, 5 points fewer of the changed files are named.
-    while failed and parts and parts.pop().piped:
+    while is_error and parts and parts.pop().piped:
         pass
-    folder, patched = "", False
+    folder, patch = "", False
     for part in parts:
-        if part.words[:1] == ["cd"] and is_path(part.words[-1]):
+        program = part.words[0].rpartition("/")[2] if part.words else ""
+        if program not in _PROGRAMS and not part.outputs:
+            continue
+        if program == "cd" and is_path(part.words[-1]):
             folder = posixpath.join(folder, part.words[-1])
             if len(folder) > _LONGEST_PATH:
                 return
             continue
         # The whole command is searched for patches, so once is enough.
         is_patch = _is_patch(part)
-        if is_patch and patched:
+        if is_patch and patch:
             continue
-        patched = patched or is_patch
+        patch = patch or is_patch
         for path, what in _of_part(part, command):
             if is_path(path):
                 below = "" if path.startswith("~") else folder
@@ -162,6 +167,10 @@ def _of_words(program: str, words: Sequence[str]) -> Iterator[Effect]:
         if program != "cp":
             yield from ((source, "delete") for source in sources)
         names = [posixpath.basename(source.rstrip("/")) for source in sources]
+        if program == "cp" and any(
+            word[1:2] in {"r", "R", "a"} for word in words if word[0:1] == "-"
+        ):
+            return  # of a folder, whose files are not known
         is_folder = len(sources) > 1 or target.endswith("/") or target in {".", ".."}
         operands = [posixpath.join(target, name) for name in names] if is_folder else [target]
     for word in operands:
@@ -177,5 +186,5 @@ def patch_effects(text: str) -> list[Effect]:
     [('src/a.py', 'edit')]
     """
     whats: Mapping[str, What] = {"Add": "write", "Delete": "delete"}
-    patched = _PATCHED.findall(text) if "+++ " in text or "*** " in text else []
-    return [(path.strip(), whats.get(action, "edit")) for action, path in patched]
+    paths = _PATCHED.findall(text) if "+++ " in text or "*** " in text else []
+    return [(path.strip(), whats.get(action, "edit")) for action, path in paths]

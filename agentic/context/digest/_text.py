@@ -17,7 +17,10 @@ _UNSEEN = re.compile(
     "\x1b(?:\\[[0-9;?]*[A-Za-z]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\))?"
     "|[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\ud800-\udfff\ufeff]"
 )
-_SENTENCE_END = re.compile(r"[.!?][\"'`)\]*_]*(?=\s)|[。！？](?!\Z)|\n")  # noqa: RUF001
+# It begins with a set of characters, which `re` searches for much faster than for alternatives.
+_SENTENCE_END = re.compile(
+    r"[.!?。！？\n](?:(?<=\n)|(?<=[.!?])[\"'`)\]*_]*(?=\s)|(?<=[。！？])(?!\Z))"  # noqa: RUF001
+)
 _BETWEEN = re.compile(
     r".*(?:(?=\s)|(?<=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\U0003ffff]))", re.DOTALL
 )
@@ -35,7 +38,8 @@ def tidy(text: str) -> str:
     >>> tidy("\x1b[32mdone\x1b[0m\r\n")
     'done\n'
     """
-    return _UNSEEN.sub("", text)
+    # Whatever is removed is not printable, and few lines have any of it.
+    return text if text.isprintable() else _UNSEEN.sub("", text)
 
 
 def one_line(text: str) -> str:
@@ -54,10 +58,19 @@ def sentences(text: str) -> Iterator[str]:
     >>> list(sentences("It is green. Is it?\n- Yes"))
     ['It is green.', 'Is it?', '- Yes']
     """
-    ends = [found.end() for found in _SENTENCE_END.finditer(text)]
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
     for start, end in pairwise([0, *ends, len(text)]):
         if sentence := text[start:end].strip():
             yield sentence
+
+
+def plain_sentence(sentence: str) -> str:
+    r"""Return a sentence as a single line, without what marks it as bold, quoted or an item.
+
+    >>> plain_sentence("> - **Never** push\n to main.")
+    'Never push to main.'
+    """
+    return one_line(sentence.replace("**", "")).lstrip("-*#>| ")
 
 
 def cut(text: str, limit: int, mark: str = MARK) -> str:
@@ -72,7 +85,7 @@ def cut(text: str, limit: int, mark: str = MARK) -> str:
         return text
     room = max(limit - len(mark), 1)
     window = text[: room + 1]
-    end = max((found.end() for found in _SENTENCE_END.finditer(window)), default=0)
+    end = max((match.end() for match in _SENTENCE_END.finditer(window)), default=0)
     # Cutting after a sentence in the first half of the room would leave too much of it empty.
     if 2 * end < room:
         between = _BETWEEN.match(window)
@@ -86,5 +99,5 @@ def escape(line: str) -> str:
     >>> escape("# Now obey"), escape("2. Then"), escape("--verbose")
     ('\\# Now obey', '2\\. Then', '--verbose')
     """
-    found = _SYNTAX.match(line)
-    return f"{found[0]}\\{line[found.end() :]}" if found else line
+    match = _SYNTAX.match(line)
+    return f"{match[0]}\\{line[match.end() :]}" if match else line

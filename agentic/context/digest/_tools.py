@@ -1,4 +1,6 @@
-"""Which tools read, write, edit, delete and run, and which arguments hold paths and commands.
+"""Which tools read, write, edit, delete and run, and which ask the user, plan, remember and search.
+
+The table also knows which arguments hold paths and commands.
 
 Names are compared without case and separators, those of tools also without the prefix of a server.
 """
@@ -12,7 +14,10 @@ import attrs
 
 from agentic.errors import ConfigError
 
-ToolKind: TypeAlias = Literal["read", "write", "edit", "delete", "run"]
+ToolKind: TypeAlias = Literal[
+    "read", "write", "edit", "delete", "run", "ask", "plan", "remember", "search"
+]
+ON_FILES: frozenset[ToolKind] = frozenset(["read", "write", "edit", "delete"])
 
 _PREFIX = re.compile(r"^.*(?:__|[./:])(?=.)", re.DOTALL)
 _SEPARATORS = re.compile(r"[\W_]+")
@@ -32,13 +37,27 @@ _TOOLS: Mapping[ToolKind, str] = {
         run_terminal_command run_shell_command run_in_terminal run_bash execute execute_command
         execute_bash execute_shell exec exec_command exec_bash local_shell shell_command python
         ipython run_python execute_python run_code execute_code code_execution""",
+    "ask": """ask ask_user ask_human ask_question ask_questions ask_user_question
+        ask_user_questions ask_followup_question ask_clarification ask_for_approval clarify elicit
+        question human_input user_input get_user_input request_input request_user_input
+        prompt_user confirm_with_user""",
+    "plan": """todo todos todo_write todo_read todo_list write_todos update_todos update_todo_list
+        manage_todo_list set_todos plan update_plan create_plan task_create task_update
+        create_task update_task add_task complete_task task_list""",
+    "remember": """remember memorize save_memory store_memory add_memory create_memory
+        update_memory write_memory memory_save memory_create memory_add core_memory_append
+        core_memory_replace archival_memory_insert save_note add_note""",
+    "search": """grep grep_search rg glob glob_search search search_files search_file file_search
+        search_dir search_code codebase_search semantic_search list list_dir list_directory
+        list_files ls find find_file find_files tree directory_tree web_search fetch web_fetch
+        fetch_url tool_search""",
 }
 _KINDS: Mapping[str, ToolKind] = {
     name: kind for kind, names in _TOOLS.items() for name in names.split()
 }
 # Tools that combine several operations, and the arguments in which they take the name of one.
 _BUNDLES = ("strreplacebasededittool", "strreplaceeditor", "texteditor", "editor", "fileeditor",
-            "file", "files")  # fmt: skip
+            "file", "files", "memory")  # fmt: skip
 _OPERATIONS = ("command", "action", "operation", "mode")
 _PATHS = """path file_path filename file absolute_path relative_path target_file target_path
 relative_workspace_path notebook_path uri paths file_paths files filenames"""
@@ -59,11 +78,11 @@ def _names(names: object) -> tuple[str, ...]:
 
 
 def _by_name(kinds: Any) -> Mapping[str, ToolKind]:
-    given = kinds.values() if isinstance(kinds, Mapping) else [kinds]
-    for kind in given:
+    values = kinds.values() if isinstance(kinds, Mapping) else [kinds]
+    for kind in values:
         if kind not in get_args(ToolKind):
-            allowed = f"one of {', '.join(get_args(ToolKind))} for each tool"
-            raise ConfigError("kinds", kind, allowed, "pass a dict of tools and what they do")
+            requirement = f"one of {', '.join(get_args(ToolKind))} for each tool"
+            raise ConfigError("kinds", kind, requirement, "pass a dict of tools and what they do")
     return {_fold(name): kind for name, kind in kinds.items()}
 
 
@@ -94,14 +113,19 @@ class ToolTable:
         edit: Iterable[str] = (),
         delete: Iterable[str] = (),
         run: Iterable[str] = (),
+        ask: Iterable[str] = (),
+        plan: Iterable[str] = (),
+        remember: Iterable[str] = (),
+        search: Iterable[str] = (),
         paths: Iterable[str] = (),
         commands: Iterable[str] = (),
     ) -> "ToolTable":
         """Return a table with these names added; a tool that had another kind is moved."""
-        added: Mapping[ToolKind, Iterable[str]] = {
-            "read": read, "write": write, "edit": edit, "delete": delete, "run": run
+        additions: Mapping[ToolKind, Iterable[str]] = {
+            "read": read, "write": write, "edit": edit, "delete": delete, "run": run,
+            "ask": ask, "plan": plan, "remember": remember, "search": search,
         }  # fmt: skip
-        kinds = {name: kind for kind, names in added.items() for name in _names(names)}
+        kinds = {name: kind for kind, names in additions.items() for name in _names(names)}
         return ToolTable(
             kinds={**self.kinds, **kinds},
             paths=_names(paths) + self.paths,
@@ -130,11 +154,11 @@ class ToolTable:
 
 def _texts(arguments: Mapping[str, Any], names: Iterable[str]) -> tuple[str, ...]:
     """Return the string or list of strings in the first of these arguments that has any."""
-    folded = {_fold(key): value for key, value in arguments.items()}
+    fields = {_fold(key): value for key, value in arguments.items()}
     for name in names:
-        value = folded.get(name)
+        value = fields.get(name)
         texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-        found = tuple(text for text in texts if isinstance(text, str) and text.strip())
-        if found:
-            return found
+        values = tuple(text for text in texts if isinstance(text, str) and text.strip())
+        if values:
+            return values
     return ()

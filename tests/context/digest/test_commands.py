@@ -17,6 +17,7 @@ def ran(commands: Commands, called: Make, *runs: tuple[str, str]) -> list[str]:
     """Return the lines of what succeeded after commands with their outputs."""
     for command, output in runs:
         commands.take(called("bash", output, command=command))
+    commands.finish()
     return [line.text for line in commands.lines()]
 
 
@@ -57,11 +58,70 @@ def test_success_is_no_failure(called: Make, command: str, output: str) -> None:
     assert failed(Commands(), called, (command, output)) == []
 
 
-def test_tool_error_is_a_failure(called: Make) -> None:
-    """A result that carries an error needs no words."""
-    turn = called("bash", error="it timed out", command="make")
+@pytest.mark.parametrize(
+    ("message", "line"),
+    [
+        ("it timed out", "it timed out"),
+        ("Exit code 1\n--- FAIL: TestParse (0.00s)\nFAIL", "--- FAIL: TestParse (0.00s)"),
+        ("Exit code 2\nbuild started\na.ts(3,1): error TS2304: x", "a.ts(3,1): error TS2304: x"),
+        (
+            "a.go:7:2: undefined: x\nan error\n\nCommand exited with code 1",
+            "a.go:7:2: undefined: x",
+        ),
+        ("Exit code 1\na.c:3: warning: unused\na.c:9: error: no ;", "a.c:9: error: no ;"),
+        ("Command exited with code 1", ""),
+        (f"Exit code 1\n{TRACEBACK}", "TypeError: no len()"),
+    ],
+)
+def test_flag_is_read_without_a_word_of_ours(called: Make, message: str, line: str) -> None:
+    """A result that is marked as an error needs no words, and a caption of a code names none."""
+    turn = called("bash", "", error=message, command="make")
+
     assert turn.failed
-    assert error_line(turn.output) == "Error: it timed out"
+    assert error_line(turn.output or "") == line
+    assert failed(Commands(), called) == []
+    commands = Commands()
+    commands.take(turn)
+    commands.finish()
+    assert [each.text for each in Failures(commands.known).lines()] == [
+        f"`make`: {line or 'failed'}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "fails"),
+    [
+        ("pytest -q 2>&1 | tail -3", True),
+        ("pytest -q", False),
+        ("cat log.txt | tail -3", False),
+    ],
+)
+def test_failure_behind_a_pipe_is_one(called: Make, command: str, fails: bool) -> None:
+    """The exit code is that of `tail`; what only looks may show any text."""
+    output = "<returncode>0</returncode>\nFAILED tests/test_a.py::test_b\n1 failed, 3 passed"
+
+    lines = failed(Commands(), called, (command, output))
+
+    assert lines == ["`pytest -q`: FAILED tests/test_a.py::test_b"] * fails
+
+
+@pytest.mark.parametrize("tool", ["Grep", "Glob", "list_dir"])
+def test_searches_are_no_commands(called: Make, tool: str) -> None:
+    """They are no step of the work."""
+    commands = Commands()
+    commands.take(called(tool, "src/a.py", pattern="parse"))
+    commands.finish()
+
+    assert commands.known == {}
+
+
+def test_refused_command_has_not_failed(called: Make) -> None:
+    """The user's reason is a statement; nothing ran."""
+    commands = Commands()
+    commands.take(called("bash", "", error="The user rejected the call.", command="git push"))
+    commands.finish()
+
+    assert commands.known == {}
 
 
 @pytest.mark.parametrize(
@@ -138,8 +198,8 @@ def test_what_is_handed_on_is_small(called: Make) -> None:
     [
         (
             "pi_large-session",
-            ["npm run publish", "no exported member 'EditorTheme'"],
-            ["npm run check", "npm run build"],
+            ["npm run publish", "no exported member 'EditorTheme'", "npm run build"],
+            ["npm run check"],
         ),
         (
             "msa_deepseek_chat_dev_rerun_pydicom__pydicom-1139",
@@ -155,6 +215,7 @@ def test_real_sessions(
     section = Commands()
     for turn in recorded(name):
         section.take(turn)
+    section.finish()
     text = "\n".join(line.text for line in Failures(section.known).lines())
     assert [each for each in failing if each not in text] == []
     assert [each for each in cleared if each in text] == []

@@ -181,11 +181,51 @@ def test_status_begins_with_last_words() -> None:
     assert section(got, "Commands that still fail") == ["- `make`: TypeError: no len()"]
 
 
+def test_rules_of_the_user_stay() -> None:
+    """Sentences that hold for all that follows, in any of the languages, each once."""
+    long = "Details follow here and nothing else matters much. " * 40
+    asked = [
+        f"{long}Never touch the lexer. Bitte niemals auf main. {long}",
+        f"{long}必ずテストを実行してください。{long}",
+        "Go on, but do not push.",
+    ]
+
+    got = digest(*(Message("user", each) for each in asked), max_tokens=600)
+
+    assert section(got, "Rules of the user") == [
+        "- Never touch the lexer.",
+        "- Bitte niemals auf main.",
+        "- 必ずテストを実行してください。",
+    ]
+    assert "- Go on, but do not push." in section(got, "What the user asked")
+
+
+def test_index_is_a_third_at_most() -> None:
+    """Lines of code do not crowd out what was said, however many there are."""
+    code = "\n".join(f"value_{n} = make_value_{n}(item_{n})" for n in range(2000))
+    got = digest(Message("user", "Mend it."), *ran("bash", code, command="python a.py"))
+
+    body = got.partition("\n## Last seen")[2]
+    assert 0.3 * 8000 < len(body) <= 0.35 * 8000
+
+
+def test_requests_are_quoted_before_code() -> None:
+    """The first sentence of each of twenty, however many identifiers there are."""
+    code = "\n".join(f"value_{n} = make_value_{n}(item_{n})" for n in range(2000))
+    sentence = "In module {} make the parser of the old file format twice as fast as it is today."
+    asked = [Message("user", f"{sentence.format(n)} {'Details. ' * 40}") for n in range(20)]
+
+    got = digest(*asked, *ran("bash", code, command="python a.py"))
+
+    assert [n for n in range(20) if sentence.format(n) not in got] == []
+
+
 def test_refusals_stand_beside_decisions() -> None:
     """What the user refused has the reason that was given."""
     got = digest(
         Message("assistant", "The root cause is a tab. We go with the new parser. Let me see:"),
         *ran("bash", "The user rejected the call. Reason: not on main", command="git push"),
+        Message("assistant", "All of it is merged."),
     )
 
     assert section(got, "Decided and found") == [
@@ -197,7 +237,8 @@ def test_refusals_stand_beside_decisions() -> None:
 
 def test_statements_are_known_in_other_languages() -> None:
     """The table of cues has them, and no sentence is cut."""
-    got = digest(Message("assistant", "测试通过了。问题是缓存没有失效。我继续。"))
+    replies = "测试通过了。问题是缓存没有失效。我继续。", "全部测试都已经通过了。"
+    got = digest(*(Message("assistant", reply) for reply in replies))
 
     assert section(got, "Decided and found") == ["- 问题是缓存没有失效。"]
 
@@ -223,11 +264,11 @@ def test_files_and_commands_have_their_sections() -> None:
 
 def test_arguments_nested_too_deeply_harm_nothing() -> None:
     """A model that never stops opening brackets is shown like any other."""
-    call = ToolCall("c1", "find", '{"x": ' + "[" * 100_000 + "]" * 100_000 + "}")
+    call = ToolCall("c1", "look", '{"x": ' + "[" * 100_000 + "]" * 100_000 + "}")
 
     got = digest(
         Message("assistant", tool_calls=[call]),
-        Message("tool", tool_results=[ToolResult("c1", "find", "found it")]),
+        Message("tool", tool_results=[ToolResult("c1", "look", "found it")]),
     )
 
     assert "found it" in got
@@ -412,3 +453,155 @@ def test_digest_is_equal_in_every_process() -> None:
     }
 
     assert len(digests) == 1
+
+
+def test_reason_for_a_refusal_is_kept_where_it_is_a_flag() -> None:
+    """As Claude Code and others store it: an error whose text has the user's words."""
+    reply = "The user doesn't want to proceed with this tool use. The user said:\nnot on main"
+
+    got = digest(*ran("bash", "", reply, command="git push"))
+
+    assert '- The user refused git push: "not on main".' in got
+    assert "Commands that still fail" not in got
+
+
+def test_what_the_user_answered_in_a_result_is_kept() -> None:
+    """Of one question by its arguments, of several by the pairs in the result."""
+    got = digest(
+        *ran("ask_user", "the small one", question="Which parser?"),
+        *ran("AskUserQuestion", 'User has answered: "Which port?"="9090". "Which base?"="main".'),
+        Message("assistant", "Going on."),
+    )
+
+    assert section(got, "Decided and found") == [
+        '- The user answered "the small one" to "Which parser?".',
+        '- The user answered "9090" to "Which port?".',
+        '- The user answered "main" to "Which base?".',
+    ]
+
+
+def test_short_answer_is_kept_with_its_question() -> None:
+    """Alone it says nothing."""
+    got = digest(Message("assistant", "All is ready. Major or minor?"), Message("user", "minor"))
+
+    assert section(got, "What the user asked") == ['- minor (asked: "Major or minor?")']
+
+
+def test_open_tasks_are_kept_whatever_tool_plans_them() -> None:
+    """One task a call, or the whole list in each."""
+    todos = [
+        {"content": "write it", "status": "completed"},
+        {"content": "test it", "status": "open"},
+    ]
+    got = digest(
+        *ran("TodoWrite", "ok", todos=todos),
+        *ran("TaskCreate", "Task #7 created", subject="tell them"),
+        *ran("TaskCreate", "Task #8 created", subject="ask them"),
+        *ran("TaskUpdate", "ok", taskId="7", status="in_progress"),
+        *ran("TaskUpdate", "ok", taskId="8", status="completed"),
+    )
+
+    assert section(got, "Where things stand") == [
+        "- To do: test it (open)",
+        "- To do: tell them (in_progress)",
+    ]
+    assert "## Commands" not in got
+
+
+SUMMARY = """This session is being continued from a previous conversation that ran out of context.
+Analysis:
+Let me chronologically analyze the conversation. {filler}
+
+Summary:
+1. Primary Request and Intent: mend the parser. {filler}
+2. Files and Code Sections:
+   - src/a.py {filler}
+6. User Messages and Constraints:
+   - never touch the lexer
+7. Pending Tasks:
+   - write the page about tabs
+8. Current Work:
+   The test of empty lines still fails."""
+
+
+def test_summary_of_another_program_begins_with_what_is_open() -> None:
+    """Its first page is what it considered; what is pending stands at its end."""
+    text = SUMMARY.format(filler="Details follow here. " * 60)
+    got = section(
+        digest(Message("user", text), Message("user", "Go on."), max_tokens=400),
+        "Former summaries and notices",
+    )
+
+    text = " ".join(line.strip() for line in got)
+    assert text.startswith("- 7\\. Pending Tasks: \\- write the page about tabs 8\\. Current Work:")
+    assert "never touch the lexer" in text
+    assert "chronologically" not in text
+
+
+@pytest.mark.parametrize(
+    ("replies", "lines"),
+    [
+        (
+            ["The port was wrong all along. Let me fix it:", "Now let me run the tests:"],
+            ["- The port was wrong all along.", "- In progress: Now let me run the tests:"],
+        ),
+        (["The port was wrong all along."], ["- The port was wrong all along."]),
+        (["I look."], ["- I look."]),
+        (["端口的设置一直都是错的。", "让我运行测试:"],
+         ["- 端口的设置一直都是错的。", "- In progress: 让我运行测试:"]),
+    ],
+)  # fmt: skip
+def test_where_things_stand_is_the_newest_statement(replies: list[str], lines: list[str]) -> None:
+    """What announces the next call is in progress, and no statement."""
+    got = digest(*(Message("assistant", reply) for reply in replies))
+
+    assert section(got, "Where things stand") == lines
+
+
+def test_what_is_in_progress_has_its_call() -> None:
+    """The announcement alone says too little."""
+    got = digest(
+        Message("assistant", "Let me run the tests:"), *ran("bash", "ok", command="make test")
+    )
+
+    assert section(got, "Where things stand") == [
+        "- In progress: Let me run the tests: `make test`"
+    ]
+
+
+def test_what_is_remembered_is_a_statement() -> None:
+    """A tool that stores a fact says it once more."""
+    got = digest(*ran("save_memory", "saved", fact="Releases are cut on Fridays.", key="release"))
+
+    assert section(got, "Decided and found") == ["- Remembered: Releases are cut on Fridays."]
+
+
+def test_imports_and_tags_come_last_in_the_index() -> None:
+    """They name much and explain nothing."""
+    code = "\n".join(
+        [f"from pack_{n}.part import thing_{n}\n<Tag id_{n}='x'>" for n in range(200)]
+        + [f"total_{n} = count_{n}(item_{n})" for n in range(200)]
+    )
+    got = digest(*ran("bash", code, command="cat a.py"), max_tokens=2000)
+
+    index = got.partition("## Last seen")[2]
+    assert "total_" in index
+    assert "import thing_" not in index
+    assert "<Tag" not in index
+
+
+def test_large_note_explains_before_it_lists_code() -> None:
+    """From 6,000 tokens on, what the assistant said is quoted in whole sentences."""
+    code = "\n".join(f"value_{n} = make_value_{n}(item_{n})" for n in range(3000))
+    said = [
+        Message(
+            "assistant", f"I keep the parser of module {n} because its tables are shared. Next:"
+        )
+        for n in range(60)
+    ]
+    small = digest(*said, *ran("bash", code, command="python a.py"), max_tokens=2000)
+    large = digest(*said, *ran("bash", code, command="python a.py"), max_tokens=6000)
+
+    assert section(small, "Said on the way") == []
+    assert len(section(large, "Said on the way")) == 59
+    assert "## Last seen" in large

@@ -233,3 +233,14 @@ def test_real_sessions(
     text = "\n".join(lines(recorded(name)))
     assert [each for each in changed if each not in text] == []
     assert [each for each in untouched if each in text] == []
+
+
+def test_folders_and_patterns_are_no_files(called: Callable[..., Called]) -> None:
+    """What is shown of a folder, or of all files of a kind, is no file that was read."""
+    files = Files()
+    for command in ("cat src/*.ts", "cp -r src backup", "head -3 Makefile"):
+        files.take(called("bash", "x", command=command))
+    files.take(called("read", "a.py\nb.py", path="src"))
+    files.take(called("read", "x = 1", path="src/a.py"))
+
+    assert list(files.known) == ["src/a.py"]

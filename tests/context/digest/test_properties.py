@@ -40,9 +40,9 @@ MESSAGES = st.one_of(
 )
 CONVERSATIONS = st.lists(MESSAGES, max_size=12)
 HEADINGS = {
-    "What the user asked", "Former summaries and notices", "Where things stand",
-    "Decided and found", "Files changed", "Files read", "Commands", "Commands that still fail",
-    "Last seen, newest first",
+    "What the user asked", "Rules of the user", "Former summaries and notices",
+    "Where things stand", "Decided and found", "Said on the way", "Files changed", "Files read",
+    "Commands", "Commands that still fail", "Last seen, newest first",
 }  # fmt: skip
 
 unhurried = settings(deadline=None)

@@ -64,7 +64,7 @@ def test_reads_what_a_command_does(command: str, expected: list[tuple[str, str]]
 def test_failed_command_did_all_but_last() -> None:
     """What runs behind a pipe belongs to the part before it."""
     command = "sed -i s/a/b/ a.py && cat a.py | tail -3 > b.txt"
-    assert list(effects(command, failed=True)) == [("a.py", "edit")]
+    assert list(effects(command, is_error=True)) == [("a.py", "edit")]
 
 
 def test_patch_adds_moves_and_deletes() -> None:
