@@ -5,22 +5,25 @@ Start with `FitContextWindow`, `ClearToolOutputs`, `TrimRounds` and `Chain`.
 
 import typing
 
-from agentic import _lazy
+from agentic._base import _lazy
 from agentic.context.strategies._strategy import Chain, ContextStrategy, SyncSummarizer
 from agentic.context.strategies._strategy import Fit as Fit
-from agentic.context.strategies._strategy import as_chain as as_chain
 
 if typing.TYPE_CHECKING:
+    from agentic.context.strategies._fit_request import FitRequest
     from agentic.context.strategies._fit_window import FitContextWindow
     from agentic.context.strategies._selection import Importance, KeepLast, TrimRounds
     from agentic.context.strategies._selection import truncate_messages as truncate_messages
+    from agentic.context.strategies._superseded import ClearSuperseded
     from agentic.context.strategies._tool_outputs import ClearToolOutputs, TruncateToolOutputs
 
 __all__ = [
     "Chain",
+    "ClearSuperseded",
     "ClearToolOutputs",
     "ContextStrategy",
     "FitContextWindow",
+    "FitRequest",
     "Importance",
     "KeepLast",
     "SyncSummarizer",
@@ -31,8 +34,10 @@ __all__ = [
 __getattr__, __dir__ = _lazy.load_lazily(
     __name__,
     {
+        "ClearSuperseded": "._superseded",
         "ClearToolOutputs": "._tool_outputs",
         "FitContextWindow": "._fit_window",
+        "FitRequest": "._fit_request",
         "Importance": "._selection",
         "KeepLast": "._selection",
         "TrimRounds": "._selection",

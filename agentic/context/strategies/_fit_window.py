@@ -16,8 +16,8 @@ from typing import ClassVar
 
 import attrs
 
-from agentic._protocols import for_conversation
-from agentic._validate import is_whole, must_have, share, whole
+from agentic._base._validate import is_whole, must_have, share, whole
+from agentic.context._for_conversation import for_conversation
 from agentic.context.strategies._strategy import Fit, SyncSummarizer
 from agentic.errors import ConfigError
 from agentic.messages import (
@@ -28,9 +28,9 @@ from agentic.messages import (
     SummaryText,
     Task,
     count_settled,
-    holds_compaction,
     split_rounds,
 )
+from agentic.messages._provider_compaction import holds_compaction
 from agentic.tokens import Counter, MessageSizes, TokenCache, approx_token_counter
 
 _log = logging.getLogger(__name__)
@@ -124,12 +124,12 @@ class FitContextWindow:
     def fit(self, messages: list[Message], /) -> Fit:
         """Return the view, its size, and whether it is within the budget."""
         sizes = self._token_cache.sizes(messages)
-        known = self._recent.find(messages)
+        former = self._recent.find(messages)
         target = int(self.budget * self.low_watermark)
-        fold = known or _WindowFold(self.budget, target, self._note_cache)
+        fold = former or _WindowFold(self.budget, target, self._note_cache)
         fit = fold.fit(messages, sizes, self._token_cache)
         # Only a conversation with a settled part is worth keeping: the rest is folded anew anyway.
-        if known is None and fold.messages:
+        if former is None and fold.messages:
             self._recent.add(fold)
         return fit
 
@@ -195,48 +195,48 @@ class _WindowFold:
     def fit(self, messages: list[Message], sizes: MessageSizes, token_cache: TokenCache) -> Fit:
         """Fold the new messages of the conversation, and return the view."""
         fresh = split_rounds(messages, len(self.messages))
-        settled = count_settled(messages, fresh)
+        settled_to = count_settled(messages, fresh)
         cut, length = self.cut, len(self.rounds)
         at_settled = None
         try:
-            for found in fresh:
-                if at_settled is None and found.positions[0] >= settled:
+            for group in fresh:
+                if at_settled is None and group.positions[0] >= settled_to:
                     # What follows may still change, when results come in. The next call goes on
                     # from here.
                     at_settled = cut, len(self.rounds)
-                cut = self._add(cut, found, token_cache.size_of(found, sizes))
+                cut = self._add(cut, group, token_cache.size_of(group, sizes))
             view = self._view(messages, cut)
             self.cut, length = at_settled or (cut, len(self.rounds))
         finally:
             # An error leaves the fold as it was.
             del self.rounds[length:]
-        self.messages += messages[len(self.messages) : settled]
+        self.messages += messages[len(self.messages) : settled_to]
         size = cut.tokens + _note_size(cut)
         return Fit(view, size, fits=size <= self.budget)
 
-    def _add(self, cut: _Cut, found: Round, tokens: int) -> _Cut:
+    def _add(self, cut: _Cut, group: Round, tokens: int) -> _Cut:
         task = cut.task
-        for message in found.messages:
+        for message in group.messages:
             task = task.after(message, len(self.rounds))
         # A result that answers no call. A provider refuses it, so it has no place in the view.
-        if not found.sound_messages:
+        if not group.sound_messages:
             return attrs.evolve(cut, task=task, ragged=True)
-        leading = cut.leading and found.messages[0].role == "system"
-        first, last = found.positions[0], found.positions[-1]
+        leading = cut.leading and group.messages[0].role == "system"
+        first, last = group.positions[0], group.positions[-1]
         # Of a provider's compactions each is kept: what one stood for when a cut was made remains.
-        stays = leading or found.pinned or holds_compaction(found.messages)
-        self.rounds.append(_Sized(found, tokens, always=stays))
-        grown = attrs.evolve(
+        stays = leading or group.pinned or holds_compaction(group.messages)
+        self.rounds.append(_Sized(group, tokens, always=stays))
+        longer = attrs.evolve(
             cut,
             tokens=cut.tokens + tokens,
             task=task,
             leading=leading,
-            ragged=cut.ragged or found.orphaned or last - first >= len(found.positions),
+            ragged=cut.ragged or group.orphaned or last - first >= len(group.positions),
         )
         # If the target is the whole budget, every new round after a cut requires another cut.
-        full = grown.tokens + _note_size(grown) > self.budget
-        due = full or (grown.start and self.target == self.budget)
-        return self._cut_anew(grown) if due else grown
+        full = longer.tokens + _note_size(longer) > self.budget
+        due = full or (longer.start and self.target == self.budget)
+        return self._cut_anew(longer) if due else longer
 
     def _cut_anew(self, cut: _Cut) -> _Cut:
         """Keep the newest rounds that fit the target; the newest one in any case."""
@@ -247,9 +247,9 @@ class _WindowFold:
             fresh = self._keep_newest(cut, task[1:])
         if self.note_cache is None:
             return fresh
-        shown = {*fresh.retained, *range(fresh.start, len(self.rounds))}
+        visible = {*fresh.retained, *range(fresh.start, len(self.rounds))}
         before = (*cut.retained, *range(cut.start, len(self.rounds)))
-        left_out = [self.rounds[index].found.messages for index in before if index not in shown]
+        left_out = [self.rounds[index].found.messages for index in before if index not in visible]
         return self._write(fresh, [message for messages in left_out for message in messages])
 
     def _keep_newest(self, cut: _Cut, task: tuple[int, ...]) -> _Cut:
@@ -260,16 +260,16 @@ class _WindowFold:
         if self.note_cache:
             task, back = tuple(index for index in task if index not in back), []
         # What is always kept stays, so only the former task has to be looked at.
-        gone = [at for at in cut.task_kept if not self._stays(at, task)]
-        gone = [at for at in gone if _holds(cut.retained, at)]
-        retained = list(cut.retained)
-        if back or gone:
-            retained = sorted({*retained, *back}.difference(gone))
-        start, tokens = cut.start, cut.tokens + self._size(back) - self._size(gone)
+        leaving = [at for at in cut.task_kept if not self._stays(at, task)]
+        leaving = [at for at in leaving if _holds(cut.retained, at)]
+        indexes = list(cut.retained)
+        if back or leaving:
+            indexes = sorted({*indexes, *back}.difference(leaving))
+        start, tokens = cut.start, cut.tokens + self._size(back) - self._size(leaving)
         # The newest round stays even if it is over the room: the model has not seen it yet.
         while start < len(self.rounds) - 1 and tokens > self.room:
             if self._stays(start, task):
-                retained.append(start)
+                indexes.append(start)
             else:
                 tokens -= self.rounds[start].tokens
             start += 1
@@ -280,17 +280,17 @@ class _WindowFold:
         ):
             start -= 1
             tokens += self._cost(start, task)
-            if retained and retained[-1] == start:
-                retained.pop()
+            if indexes and indexes[-1] == start:
+                indexes.pop()
         return attrs.evolve(
-            cut, start=start, retained=tuple(retained), tokens=tokens, task_kept=task
+            cut, start=start, retained=tuple(indexes), tokens=tokens, task_kept=task
         )
 
     def _write(self, cut: _Cut, left_out: list[Message]) -> _Cut:
         """Add the messages that are now left out to the note; on failure, keep them for later."""
         note, unwritten = cut.note, (*cut.unwritten, *left_out)
-        if self.note_cache and unwritten and (written := self.note_cache.write(note, unwritten)):
-            note, unwritten = written, ()
+        if self.note_cache and unwritten and (newer := self.note_cache.write(note, unwritten)):
+            note, unwritten = newer, ()
         # What must stay comes first: without room for the note, it waits for the next cut.
         shows = bool(note and note.tokens and cut.tokens + note.tokens <= self.budget)
         return attrs.evolve(cut, note=note, unwritten=unwritten, shows_note=shows)
@@ -315,8 +315,8 @@ class _WindowFold:
 
     def _first_gap(self, cut: _Cut) -> int:
         """Count the messages in the view before the first gap, in whole rounds."""
-        retained = {*cut.retained}
-        gap = next(index for index in range(cut.start) if index not in retained)
+        indexes = {*cut.retained}
+        gap = next(index for index in range(cut.start) if index not in indexes)
         places = {index: self.rounds[index].found.positions for index in cut.retained}
         # A pinned round may reach beyond the gap, and no note may part a call from its result.
         last = max((each[-1] for index, each in places.items() if index < gap), default=-1)
@@ -326,20 +326,20 @@ class _WindowFold:
         # Nothing is left out. The same list tells the next stage that there is nothing to do.
         if len(cut.retained) == cut.start and not cut.ragged:
             return messages
-        kept = [place for index in cut.retained for place in self.rounds[index].found.positions]
+        places = [place for index in cut.retained for place in self.rounds[index].found.positions]
         tail = self.rounds[cut.start :]
         if cut.ragged:
-            kept = sorted([*kept, *(place for each in tail for place in each.found.positions)])
-            edited = {
+            places = sorted([*places, *(place for each in tail for place in each.found.positions)])
+            edits = {
                 place: message
                 for index in (*cut.retained, *range(cut.start, len(self.rounds)))
-                if (found := self.rounds[index].found).orphaned
-                for place, message in zip(found.positions, found.sound_messages, strict=True)
+                if (group := self.rounds[index].found).orphaned
+                for place, message in zip(group.positions, group.sound_messages, strict=True)
             }
-            if len(kept) == len(messages) and not edited:
+            if len(places) == len(messages) and not edits:
                 return messages
-            return [edited.get(place) or messages[place] for place in kept]
-        return [*map(messages.__getitem__, kept), *messages[tail[0].found.positions[0] :]]
+            return [edits.get(place) or messages[place] for place in places]
+        return [*map(messages.__getitem__, places), *messages[tail[0].found.positions[0] :]]
 
 
 def _note_size(cut: _Cut) -> int:
@@ -395,23 +395,23 @@ class _NoteCache:
         """The largest size of a note, including a heading with a six-digit number."""
         return self.writer.max_tokens + self.count(_message(SummaryText(""), 999_999))
 
-    def write(self, former: _Note | None, gone: Sequence[Message]) -> _Note | None:
-        """Return a note about `gone` that includes the former one; None if the writer failed."""
+    def write(self, former: _Note | None, leaving: Sequence[Message]) -> _Note | None:
+        """Return a note about `leaving` that includes the former one; None if the writer failed."""
         before = [former.message] if former else []
-        messages = [*before, *gone]
+        messages = [*before, *leaving]
         key = tuple(map(id, messages))
         # Popped and put back, so that the first entry is the one that was used least recently.
-        known = self._known.pop(key, None)
-        if known is None or not known.is_of(messages):
+        entry = self._known.pop(key, None)
+        if entry is None or not entry.is_of(messages):
             text = self._ask(messages if not former or former.tokens else messages[1:])
             if text is None:
                 return None
             # Weak references: a cached note must keep no conversation alive.
-            known = _Written(self._note(text, former, messages), [*map(weakref.ref, messages)])
-        self._known[key] = known
+            entry = _Written(self._note(text, former, messages), [*map(weakref.ref, messages)])
+        self._known[key] = entry
         if len(self._known) > _MOST_KNOWN:
             del self._known[next(iter(self._known))]
-        return known.note
+        return entry.note
 
     def _ask(self, messages: list[Message]) -> str | None:
         try:
@@ -431,12 +431,12 @@ class _NoteCache:
 
     def _note(self, text: str, former: _Note | None, messages: Sequence[Message]) -> _Note:
         number = sum(each.summary.messages_summarized if each.summary else 1 for each in messages)
-        said = SummaryText(text)
+        summary = SummaryText(text)
         # A blank text would lose the former note, for this view and for all later notes.
         if not text.strip() and former and former.message.summary:
-            said = SummaryText(former.message.summary.content, former.message.summary.notes)
-        message = _message(said, number)
-        return _Note(message, self.count(message) if said.strip() else 0)
+            summary = SummaryText(former.message.summary.content, former.message.summary.notes)
+        message = _message(summary, number)
+        return _Note(message, self.count(message) if summary.strip() else 0)
 
 
 @attrs.frozen(eq=False)

@@ -4,15 +4,8 @@ from typing import Any, TypeVar
 
 import attrs
 
-from agentic.messages import (
-    Message,
-    RecentConversations,
-    Round,
-    Task,
-    count_settled,
-    holds_compaction,
-    split_rounds,
-)
+from agentic.messages import Message, RecentConversations, Round, Task, count_settled, split_rounds
+from agentic.messages._provider_compaction import holds_compaction
 
 _T = TypeVar("_T")
 
@@ -32,6 +25,8 @@ class Sorted:
     task: Task = attrs.field(factory=Task)
     tool_rounds: list[int] = attrs.field(factory=list)
     """The rounds with tool calls."""
+    notes: list[Any] = attrs.field(factory=list)
+    """What a strategy keeps of each settled round."""
     open: list[Round] = attrs.field(factory=list)
     """The last of `rounds`, which later messages may still change."""
     orphans: int = 0
@@ -66,14 +61,14 @@ class Sorted:
             return messages
         early = sorted(index for index in always if index < start)
         late = range(start, len(self.rounds))
-        kept = [self.rounds[index] for index in (*early, *late) if index not in drop]
-        positions = [at for found in kept if found.sound_messages for at in found.positions]
+        rest = [self.rounds[index] for index in (*early, *late) if index not in drop]
+        positions = [at for group in rest if group.sound_messages for at in group.positions]
         if self.ragged:
             # If rounds interleave, their messages are not in order of position.
             positions.sort()
         if self.edited:
-            edited: dict[int, Any] = self.edited
-            return [edited.get(at, messages[at]) for at in positions]
+            edits: dict[int, Any] = self.edited
+            return [edits.get(at, messages[at]) for at in positions]
         return messages if len(positions) == len(messages) else [messages[at] for at in positions]
 
     def start_of_last(self, keep: int, *, after: int, stretch: bool) -> int:
@@ -84,33 +79,33 @@ class Sorted:
         """
         start, room = len(self.rounds), keep
         while start > after and room > 0:
-            found = self.rounds[start - 1]
-            size = len(found.sound_messages)
+            group = self.rounds[start - 1]
+            size = len(group.sound_messages)
             if size > room and not stretch:
                 break
             start, room = start - 1, room - size
         # With 0, `view` returns the same list, which says that nothing was left out.
         return 0 if start == after else start
 
-    def add(self, found: Round) -> None:
+    def add(self, group: Round) -> None:
         """Add the next round."""
-        index, opener = len(self.rounds), found.messages[0]
-        self.rounds.append(found)
+        index, opener = len(self.rounds), group.messages[0]
+        self.rounds.append(group)
         # A result may come late, after a user's message, which is another round.
-        self.ragged |= found.positions[-1] - found.positions[0] >= len(found.positions)
-        for message in found.messages:
+        self.ragged |= group.positions[-1] - group.positions[0] >= len(group.positions)
+        for message in group.messages:
             self.task = self.task.after(message, index)
-        if found.orphaned:
-            sound = found.sound_messages
+        if group.orphaned:
+            sound = group.sound_messages
             if not sound:
                 self.orphans += 1
                 return
-            self.edited |= zip(found.positions, sound, strict=True)
+            self.edited |= zip(group.positions, sound, strict=True)
         if opener.role == "system" and len(self.leading) == index:
             self.leading.append(index)
-        if found.pinned:
+        if group.pinned:
             self.pinned.append(index)
-        if holds_compaction(found.messages):
+        if holds_compaction(group.messages):
             self.compacted = index
         if opener.tool_calls:
             self.tool_rounds.append(index)
@@ -124,31 +119,31 @@ class KnownRounds:
 
     def of(self, messages: list[Message]) -> Sorted:
         """Return the rounds of a conversation, sorted by kind."""
-        known = self._recent.find(messages)
-        settled = known or Sorted()
-        fresh = split_rounds(messages, len(settled.messages))
+        former = self._recent.find(messages)
+        result = former or Sorted()
+        fresh = split_rounds(messages, len(result.messages))
         length = count_settled(messages, fresh)
-        for found in fresh:
-            if found.positions[0] < length:
-                settled.add(found)
-        settled.messages += messages[len(settled.messages) : length]
-        if known is None and settled.messages:
-            self._recent.add(settled)
-        waiting = [found for found in fresh if found.positions[0] >= length]
-        return _grown(settled, waiting) if waiting else settled
+        for group in fresh:
+            if group.positions[0] < length:
+                result.add(group)
+        result.messages += messages[len(result.messages) : length]
+        if former is None and result.messages:
+            self._recent.add(result)
+        waiting = [group for group in fresh if group.positions[0] >= length]
+        return _grown(result, waiting) if waiting else result
 
 
-def _grown(settled: Sorted, waiting: list[Round]) -> Sorted:
+def _grown(former: Sorted, waiting: list[Round]) -> Sorted:
     """Return a copy to which the rounds that may still change are added."""
-    grown = attrs.evolve(
-        settled,
-        rounds=settled.rounds.copy(),
-        leading=settled.leading.copy(),
-        pinned=settled.pinned.copy(),
-        tool_rounds=settled.tool_rounds.copy(),
-        edited=settled.edited.copy(),
+    longer = attrs.evolve(
+        former,
+        rounds=former.rounds.copy(),
+        leading=former.leading.copy(),
+        pinned=former.pinned.copy(),
+        tool_rounds=former.tool_rounds.copy(),
+        edited=former.edited.copy(),
         open=waiting,
     )
-    for found in waiting:
-        grown.add(found)
-    return grown
+    for group in waiting:
+        longer.add(group)
+    return longer

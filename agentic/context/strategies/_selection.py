@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import attrs
 
-from agentic._validate import is_whole, must_be, score, whole
+from agentic._base._validate import is_whole, must_be, score, whole
 from agentic.context.strategies._known_rounds import KnownRounds, Sorted
 from agentic.context.strategies._strategy import Fit
 from agentic.errors import ConfigError
@@ -137,8 +137,8 @@ class Importance:
     def compact(self, messages: list[Message], /) -> list[Message]:
         """Return the view: the same list if nothing is left out."""
         rounds = self._known.of(messages)
-        gone = self._unimportant(self._weigh(rounds, len(messages)))
-        return rounds.view(messages, 0, set(), frozenset(gone))
+        leaving = self._unimportant(self._weigh(rounds, len(messages)))
+        return rounds.view(messages, 0, set(), frozenset(leaving))
 
     def compact_to(
         self, messages: list[Message], max_tokens: int, counter: Counter = approx_token_counter
@@ -156,65 +156,75 @@ class Importance:
         """
         rounds, token_cache = self._known.of(messages), TokenCache(counter)
         sizes = token_cache.sizes(messages)
-        weighed = self._weigh(rounds, len(messages))
-        gone = self._unimportant(weighed)
-        left = [each for each in weighed.values() if each.index not in gone]
-        tokens = sum(token_cache.size_of(each.found, sizes) for each in left)
+        weights = self._weigh(rounds, len(messages))
+        leaving = self._unimportant(weights)
+        rest = [each for each in weights.values() if each.index not in leaving]
+        tokens = sum(token_cache.size_of(each.found, sizes) for each in rest)
         if tokens > max_tokens:
             # Sorting is stable, so of equal scores the oldest goes first.
-            for each in sorted(left, key=lambda each: each.score):
+            for each in sorted(rest, key=lambda each: each.score):
                 asks = each.found.messages[0].role == "user"
                 if not each.stays and tokens > (1 if asks else _LOW_WATER) * max_tokens:
-                    gone.add(each.index)
+                    leaving.add(each.index)
                     tokens -= token_cache.size_of(each.found, sizes)
             # A round that was referenced only by rounds that are now gone may be unimportant.
-            gone |= self._unimportant({at: weighed[at] for at in weighed if at not in gone})
-        view = rounds.view(messages, 0, set(), frozenset(gone))
+            leaving |= self._unimportant({at: weights[at] for at in weights if at not in leaving})
+        view = rounds.view(messages, 0, set(), frozenset(leaving))
         # Counted anew: what only the rounds that are gone referred to may have gone, too.
         tokens = sum(map(token_cache.count_message, view))
         return Fit(view, tokens, fits=tokens <= max_tokens)
 
     def _weigh(self, rounds: Sorted, length: int) -> "dict[int, _Weighed]":
         """Return each round that a view may contain, with its score, by index, oldest first."""
+        # Only new rounds are read. They are weighed anew each time, as long as they may change.
+        notes: list[_Weighed | None] = rounds.notes
+        notes += map(self._read, range(len(notes), rounds.settled), rounds.rounds[len(notes) :])
+        late = map(self._read, range(len(notes), len(rounds.rounds)), rounds.open)
+        weights = {each.index: each for each in (*notes, *late) if each is not None}
         always = {*rounds.always, *rounds.task.requests[-1:]}
-        weighed = {}
-        for index, found in enumerate(rounds.rounds):
-            if not found.sound_messages:  # it is in no view, and refers to nothing
-                continue
-            # By its last message: a round that reaches into the recent ones is kept as a whole.
-            stays = (
-                index in always
-                or found.messages[0].role == "system"
-                or found.positions[-1] >= length - self.keep_recent
-            )
-            names = _names(found)
-            weighed[index] = _Weighed(index, found, stays, names, self._score(found, names))
-        return weighed
+        recent = length - self.keep_recent
+        for index, each in weights.items():
+            each.stays = index in always or each.is_system or each.last >= recent
+        return weights
 
-    def _unimportant(self, weighed: "dict[int, _Weighed]") -> set[int]:
+    def _read(self, index: int, group: Round) -> "_Weighed | None":
+        """Return a round with its own score; None if it is in no view, and refers to nothing."""
+        if not group.sound_messages:
+            return None
+        names = _names(group)
+        return _Weighed(
+            index,
+            group,
+            names,
+            self._score(group, names),
+            last=group.positions[-1],
+            is_system=group.messages[0].role == "system",
+        )
+
+    def _unimportant(self, weights: "dict[int, _Weighed]") -> set[int]:
         """Return the rounds that score too low, after adding references to all scores.
 
         Only references from rounds that are kept count, so that applying the strategy twice has the
         same result as applying it once. The rounds are visited from newest to oldest, because a
         reference comes later than what it refers to.
         """
-        gone: set[int] = set()
-        referenced: set[str] = set()
-        for each in reversed(weighed.values()):
-            each.score = each.own_score + _REFERENCED * (not each.names.isdisjoint(referenced))
+        leaving: set[int] = set()
+        references: set[str] = set()
+        for each in reversed(weights.values()):
+            each.score = each.own_score + _REFERENCED * (not each.names.isdisjoint(references))
             if each.stays or each.score >= self.min_score_threshold:
-                referenced |= each.names
+                references |= each.names
             else:
-                gone.add(each.index)
-        return gone
+                leaving.add(each.index)
+        return leaving
 
-    def _score(self, found: Round, names: set[str]) -> float:
+    def _score(self, group: Round, names: set[str]) -> float:
         """Return the score of a round, without references to it."""
-        opener = found.messages[0]
+        opener = group.messages[0]
         if opener.role == "user":
             return self.user_message_score
         if opener.tool_calls:
-            results = (result for message in found.messages for result in message.tool_results)
+            results = (result for message in group.messages for result in message.tool_results)
             return self.tool_use_score + _FAILED * any(result.error for result in results)
         if len(opener.content) <= _SHORT_CHARS and not names:
             return self.assistant_message_score * _ACKNOWLEDGEMENT
@@ -255,8 +265,8 @@ def _skeleton(message: Message | Mapping[str, Any]) -> Message:
             "messages", message, "Messages, or dicts with a role", "pass the conversation itself"
         )
     # An unknown role is a round of its own, as a user's message is.
-    given = message.get("role")
-    role = _ROLES.get(given, "user") if isinstance(given, str) else "user"
+    name = message.get("role")
+    role = _ROLES.get(name, "user") if isinstance(name, str) else "user"
     if role == "tool":
         return Message("tool", tool_results=[ToolResult(str(message.get("tool_call_id", "")))])
     calls = message.get("tool_calls") or () if role == "assistant" else ()
@@ -273,18 +283,21 @@ class _Weighed:
 
     index: int
     found: Round
-    stays: bool
-    """Whether it is kept regardless of its score."""
     names: set[str]
     """The identifiers it contains."""
     own_score: float
+    last: int
+    """The position of its last message: if that is a recent one, all of it is kept."""
+    is_system: bool
+    stays: bool = attrs.field(init=False, default=False)
+    """Whether it is kept regardless of its score."""
     score: float = attrs.field(init=False, default=0.0)
     """`own_score`, plus a bonus if the round is referenced later."""
 
 
-def _names(found: Round) -> set[str]:
+def _names(group: Round) -> set[str]:
     """Return the identifiers in the texts and calls of a round; tool outputs are not searched."""
-    said = [message.content for message in found.messages if message.role != "tool"]
-    said += [call.arguments for call in found.tool_calls]
-    words = (word for text in said for word in _WORD.findall(text))
+    texts = [message.content for message in group.messages if message.role != "tool"]
+    texts += [call.arguments for call in group.tool_calls]
+    words = (word for text in texts for word in _WORD.findall(text))
     return {word.strip(".-/") for word in words if _NAMES.search(word)}

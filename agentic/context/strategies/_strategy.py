@@ -5,11 +5,12 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 import attrs
 
-from agentic._protocols import for_conversation
-from agentic._validate import must_be_strategy
+from agentic._base._validate import must_be_strategy
+from agentic.context._for_conversation import for_conversation
 from agentic.errors import ConfigError
 from agentic.messages import Message
-from agentic.tokens import Counter, describe_largest
+from agentic.tokens import Counter
+from agentic.tokens._count import describe_largest
 
 
 @runtime_checkable
@@ -67,10 +68,10 @@ class SyncSummarizer(Protocol):
 _Strategy: TypeAlias = ContextStrategy | Callable[[list[Message]], list[Message]]
 
 
-def _strategies(given: object) -> tuple[_Strategy, ...]:
-    if not isinstance(given, Iterable):
-        raise ConfigError("strategies", given, "a list of strategies", "pass a list")
-    strategies = tuple(given)
+def _strategies(value: object) -> tuple[_Strategy, ...]:
+    if not isinstance(value, Iterable):
+        raise ConfigError("strategies", value, "a list of strategies", "pass a list")
+    strategies = tuple(value)
     for strategy in strategies:
         must_be_strategy("strategies", strategy)
     return strategies
@@ -101,13 +102,13 @@ class Chain:
         return view
 
 
-def as_chain(given: Iterable[_Strategy] | Chain) -> Chain:
+def as_chain(strategies: Iterable[_Strategy] | Chain) -> Chain:
     """Return strategies as a chain.
 
     >>> as_chain([]).strategies
     ()
 
     Raises:
-        ConfigError: something in `given` is not a strategy.
+        ConfigError: something in `strategies` is not a strategy.
     """
-    return given if isinstance(given, Chain) else Chain(given)
+    return strategies if isinstance(strategies, Chain) else Chain(strategies)

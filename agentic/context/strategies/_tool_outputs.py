@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from agentic._validate import all_are, must_be, share, whole
+from agentic._base._validate import all_are, must_be, share, whole
 from agentic.context.strategies._cleared import (
     attachments,
     cleared_arguments,
@@ -74,7 +74,7 @@ class ClearToolOutputs:
     min_tokens: int | None = attrs.field(
         default=None, kw_only=True, validator=whole(0, optional=True)
     )
-    """Clear nothing if it would free fewer tokens than this: a clearing must be worth invalidating
+    """Clear nothing if that would free fewer tokens than this: the gain must be worth invalidating
     the prompt cache. None means a twentieth of `max_tokens`."""
     keep_tools: frozenset[str] = attrs.field(default=(), kw_only=True, converter=_names)
     """The names of tools whose outputs are never cleared."""
@@ -128,13 +128,13 @@ class ClearToolOutputs:
     def fit(self, messages: list[Message], /) -> Fit:
         """Return the view, its size, and whether it is within `max_tokens`."""
         rounds, sizes = self._known.of(messages), self._token_cache.sizes(messages)
-        known = self._recent.find(messages)
-        fold = known or _Fold(self)
+        former = self._recent.find(messages)
+        fold = former or _Fold(self)
         fold.add(
             rounds.rounds[fold.rounds : rounds.settled], messages[: len(rounds.messages)], sizes
         )
         fold.messages += messages[len(fold.messages) : len(rounds.messages)]
-        if known is None and fold.messages:
+        if former is None and fold.messages:
             self._recent.add(fold)
         # A round that waits for results is folded in a copy, because it will have changed next
         # time.
@@ -150,24 +150,24 @@ class ClearToolOutputs:
         """The minimum number of tokens that a clearing must free."""
         return self.max_tokens // 20 if self.min_tokens is None else self.min_tokens
 
-    def may_clear(self, found: Round) -> bool:
+    def may_clear(self, group: Round) -> bool:
         """Return whether a round has anything that could be cleared some time."""
-        first = found.messages[0]
+        first = group.messages[0]
         media = self.clear_media and _has_old_media(first, {})
-        return not found.pinned and (bool(first.tool_calls) or media)
+        return not group.pinned and (bool(first.tool_calls) or media)
 
-    def clear_round(self, found: Round) -> tuple[dict[int, Message], int]:
+    def clear_round(self, group: Round) -> tuple[dict[int, Message], int]:
         """Return the edits, by position, that clear a round, and how many tokens they free."""
-        calls = {call.id: call for call in found.tool_calls}
+        calls = {call.id: call for call in group.tool_calls}
         count = self._token_cache.count_message
         edits: dict[int, Message] = {}
-        freed = 0
-        for position, message in zip(found.positions, found.messages, strict=True):
-            edited = self._clear_message(message, calls)
-            if edited is not message:
-                edits[position] = edited
-                freed += count(message) - count(edited)
-        return edits, freed
+        tokens_freed = 0
+        for position, message in zip(group.positions, group.messages, strict=True):
+            edit = self._clear_message(message, calls)
+            if edit is not message:
+                edits[position] = edit
+                tokens_freed += count(message) - count(edit)
+        return edits, tokens_freed
 
     def _clear_message(self, message: Message, calls: Mapping[str, ToolCall]) -> Message:
         changes: dict[str, Any] = {}
@@ -175,9 +175,9 @@ class ClearToolOutputs:
         if any(map(operator.is_not, results, message.tool_results)):
             changes["tool_results"] = results
         if self.clear_arguments:
-            cleared = [self._clear_call(each) for each in message.tool_calls]
-            if any(map(operator.is_not, cleared, message.tool_calls)):
-                changes["tool_calls"] = cleared
+            clearings = [self._clear_call(each) for each in message.tool_calls]
+            if any(map(operator.is_not, clearings, message.tool_calls)):
+                changes["tool_calls"] = clearings
         if self.clear_media and _has_old_media(message, calls):
             note = f"[Cleared: {attachments(message.media)}.]"
             size = sum(map(self._token_cache.count_media, message.media))
@@ -257,27 +257,27 @@ class _Fold:
     def add(self, fresh: list[Round], messages: list[Message], sizes: MessageSizes) -> None:
         """Fold some more rounds of a conversation, one by one."""
         self.shown += messages[len(self.shown) :]
-        for found in fresh:
+        for group in fresh:
             self.rounds += 1
-            if not found.sound_messages:
+            if not group.sound_messages:
                 continue
-            self.tokens += self.strategy._token_cache.size_of(found, sizes)  # noqa: SLF001
+            self.tokens += self.strategy._token_cache.size_of(group, sizes)  # noqa: SLF001
             # Only media are kept for the task's sake: calls and results are never a request.
             if self.strategy.clear_media:
-                for position, message in zip(found.positions, found.messages, strict=True):
+                for position, message in zip(group.positions, group.messages, strict=True):
                     self.task = self.task.after(message, position)
-            if self.strategy.may_clear(found):
-                self.waiting.append(found)
+            if self.strategy.may_clear(group):
+                self.waiting.append(group)
             if self.tokens > self.strategy.max_tokens:
                 self._clear()
 
     def _clear(self) -> None:
         """Clear the oldest outputs down to the watermark, if it frees enough."""
         target = int(self.strategy.max_tokens * self.strategy.low_watermark)
-        while self.freeing < self.tokens - target and (found := self._take_oldest()):
-            edits, freed = self.strategy.clear_round(found)
+        while self.freeing < self.tokens - target and (group := self._take_oldest()):
+            edits, tokens_freed = self.strategy.clear_round(group)
             self.ready |= edits
-            self.freeing += freed
+            self.freeing += tokens_freed
         # What is ready stays ready: a later turn may free enough together with it.
         if self.freeing < self.strategy.least:
             return
@@ -290,11 +290,11 @@ class _Fold:
     def _take_oldest(self) -> Round | None:
         """Remove and return the oldest round that may be cleared now."""
         for index in range(len(self.waiting) - self.strategy.keep_rounds):
-            found = self.waiting[index]
+            group = self.waiting[index]
             # Passed over, but not removed: it may be cleared once another request is the task.
-            if found.positions[0] not in self.task.requests:
+            if group.positions[0] not in self.task.requests:
                 del self.waiting[index]
-                return found
+                return group
         return None
 
 
@@ -350,17 +350,17 @@ class TruncateToolOutputs:
         return self._shortened(self._known.of(messages).view(messages, 0, set()))
 
     def _shortened(self, messages: list[Message]) -> list[Message]:
-        known = self._recent.find(messages)
-        seen = known or _Shortened()
-        fresh = messages[len(seen.messages) :]
-        shown = [self._shorten(message) for message in fresh]
-        seen.edited |= any(map(operator.is_not, shown, fresh))
-        seen.messages += fresh
-        seen.view += shown
-        if known is None and messages:
-            self._recent.add(seen)
+        former = self._recent.find(messages)
+        memory = former or _Shortened()
+        fresh = messages[len(memory.messages) :]
+        view = [self._shorten(message) for message in fresh]
+        memory.edited |= any(map(operator.is_not, view, fresh))
+        memory.messages += fresh
+        memory.view += view
+        if former is None and messages:
+            self._recent.add(memory)
         # A copy, because the cached view grows with the conversation.
-        return seen.view.copy() if seen.edited else messages
+        return memory.view.copy() if memory.edited else messages
 
     def _shorten(self, message: Message) -> Message:
         if all(len(result.output) <= self.max_chars for result in message.tool_results):
