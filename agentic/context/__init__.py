@@ -2,14 +2,14 @@
 
 Start with `view`, `strategies` and `budget`.
 
-Strategies are pure and leave the history alone; a compaction rewrites it; `config` composes both.
+Strategies are pure and leave the history alone; a compaction rewrites it.
 Each room loads when it is first used. Four plain functions serve those who keep their messages
 themselves, as `Message` or as dicts in the form of chat completions.
 """
 
 import typing
 
-from agentic import _lazy
+from agentic._base import _lazy
 
 if typing.TYPE_CHECKING:
     from agentic.context.strategies import truncate_messages as truncate_messages
@@ -25,7 +25,6 @@ __getattr__, __dir__ = _lazy.load_lazily(
     {
         "budget": ".budget",
         "compactors": ".compactors",
-        "config": ".config",
         "strategies": ".strategies",
         "view": ".view",
         "count_message_tokens": "agentic.tokens",

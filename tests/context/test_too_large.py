@@ -31,7 +31,7 @@ def tool_round(number: int, tokens: int) -> list[Message]:
     """Make a call and a result of this size."""
     name = f"c{number}"
     return [
-        Message("assistant", tool_calls=[ToolCall(name, "read")]),
+        Message("assistant", tool_calls=[ToolCall(name, "read", '{"path": "part.py"}')]),
         Message("tool", tool_results=[ToolResult(name, "read", "line\n" * (tokens * 4 // 5))]),
     ]
 

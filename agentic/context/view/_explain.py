@@ -5,7 +5,10 @@ identity. A message that a part rewrote, for example with a shorter output, has 
 the same calls as the original.
 """
 
+import operator
+import reprlib
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -13,8 +16,15 @@ from agentic.context.view._lineage import Branch
 from agentic.messages import Message, reopen_rounds
 from agentic.tokens import TokenCache
 
+if TYPE_CHECKING:
+    from agentic.context.digest import NoteLine
+
 _REPAIR = "repair"
 _REFUSED = "a provider would refuse a result that answers no call"
+
+
+def _clipped(values: tuple[object, ...]) -> str:
+    return reprlib.repr(values)
 
 
 @attrs.frozen(kw_only=True)
@@ -26,7 +36,7 @@ class Removal:
     share`, `window`, or `reasoning` (stale reasoning, which is left out of its reply)."""
     reason: str
     """The reason, as a sentence."""
-    positions: tuple[int, ...]
+    positions: tuple[int, ...] = attrs.field(repr=_clipped)
     """The positions of the messages in the list that was passed to `prepare`."""
     shortened: bool = False
     """Whether the messages were sent with shorter texts, rather than left out."""
@@ -34,6 +44,9 @@ class Removal:
     """How much shorter this makes the request, in tokens by the counter."""
     where: str = ""
     """Where the whole can be read."""
+    note: "tuple[NoteLine, ...]" = attrs.field(default=(), repr=_clipped)
+    """The lines of the summary that stands for them, if a Digest wrote it: where each comes from,
+    by the same positions, and why it is there."""
     epoch: tuple[str, ...] = ()
     """Why the epoch of the request began, as in `Prepared.changes`; empty in the first epoch. What
     is missing from its first request is missing from all of them."""
@@ -48,9 +61,15 @@ class Stage:
     before: list[Message]
     after: list[Message]
 
+    def changes_from(self, start: int) -> bool:
+        """Return whether it changed messages of its input from a position on."""
+        if self.after is self.before:
+            return False
+        return any(map(operator.is_not, self.after[start:], self.before[start:]))
+
 
 def explain(
-    branch: Branch, repaired: list[Message], stages: Sequence[Stage], token_cache: TokenCache | None
+    branch: Branch, history: list[Message], stages: Sequence[Stage], token_cache: TokenCache | None
 ) -> list[Removal]:
     """Return what the compaction replaced, what was repaired, and what each stage removed.
 
@@ -58,49 +77,55 @@ def explain(
     """
     removals = list(_compacted(branch, token_cache))
     places: list[int | None] = branch.positions
-    for stage in (Stage(_REPAIR, _REFUSED, branch.history, repaired), *stages):
+    for stage in (Stage(_REPAIR, _REFUSED, branch.history, history), *stages):
         if stage.after is stage.before:
             continue
-        gone, shortened, places = _compare(stage, places)
-        for found, is_shortened in ((gone, False), (shortened, True)):
-            if found:
+        missing, changes_in_place, places = _compare(stage, places)
+        for changes, is_shortened in ((missing, False), (changes_in_place, True)):
+            if changes:
                 removals.append(
                     Removal(
                         part=stage.part,
                         reason=stage.reason,
-                        positions=tuple(at for at, _, _ in found if at is not None),
+                        positions=tuple(at for at, _, _ in changes if at is not None),
                         shortened=is_shortened,
-                        tokens=_saved(found, token_cache),
-                        where=_where(found),
+                        tokens=_saved(changes, token_cache),
+                        where=_where(changes),
                     )
                 )
     return removals
 
 
 def _compacted(branch: Branch, token_cache: TokenCache | None) -> Iterator[Removal]:
-    found = branch.generation
-    if found is None:
+    compaction = branch.generation
+    if compaction is None:
         return
-    gone = sorted(set(range(found.cut)).difference(found.kept))
+    missing = sorted(set(range(compaction.cut)).difference(compaction.kept))
     count = token_cache.count_message if token_cache else lambda _: 0
     where, summary = "the list itself", 0
+    note: list[NoteLine] = []
     # None under the strategies of a ContextConfig that only leave messages out.
-    if found.summary is not None:
-        where, summary = f"in the summary; the originals are in {where}", count(found.summary)
+    if compaction.summary is not None:
+        where, summary = f"in the summary; the originals are in {where}", count(compaction.summary)
+        # Here, so that a session without a digest does not load it.
+        from agentic.context.digest import explain_note  # noqa: PLC0415
+
+        note = explain_note(compaction.summary.content, branch.read[: compaction.cut])
     yield Removal(
         part="compaction",
-        reason=f"the {found.reason} trigger fired",
-        positions=tuple(gone),
-        tokens=sum(count(branch.read[at]) for at in gone) - summary,
+        reason=f"the {compaction.reason} trigger fired",
+        positions=tuple(missing),
+        tokens=sum(count(branch.read[at]) for at in missing) - summary,
         where=where,
+        note=tuple(note),
     )
 
 
-def _where(found: "list[_Change]") -> str:
+def _where(changes: "list[_Change]") -> str:
     """Return where the whole can be found: in the list itself, and at any references."""
     refs = [
         result.ref
-        for _, message, _ in found
+        for _, message, _ in changes
         for result in message.tool_results
         if result.ref is not None
     ]
@@ -115,26 +140,26 @@ def _compare(
     stage: Stage, places: Sequence[int | None]
 ) -> tuple[list[_Change], list[_Change], list[int | None]]:
     """Return what is gone, what was rewritten, and the original positions of what stayed."""
-    kept = {id(message) for message in stage.after}
-    known = {id(message) for message in stage.before}
+    after = {id(message) for message in stage.after}
+    before = {id(message) for message in stage.before}
     # What `close_open_rounds` made up replaces no message: `reopen_rounds` removes it.
-    written = [m for m in stage.after if id(m) not in known and reopen_rounds([m])]
-    rewritten = {key: message for message in written for key in _keys(message)}
+    replacements = [m for m in stage.after if id(m) not in before and reopen_rounds([m])]
+    by_key = {key: message for message in replacements for key in _keys(message)}
     origin: dict[int, int | None] = {}
-    gone: list[_Change] = []
-    shortened: list[_Change] = []
+    missing: list[_Change] = []
+    changes_in_place: list[_Change] = []
     # Not strict: without a compaction the input is the owner's list, which may have grown since.
     for place, message in zip(places, stage.before, strict=False):
-        if id(message) in kept:
+        if id(message) in after:
             origin[id(message)] = place
             continue
-        instead = next(filter(None, map(rewritten.get, _keys(message))), None)
+        instead = next(filter(None, map(by_key.get, _keys(message))), None)
         if instead is None:
-            gone.append((place, message, None))
+            missing.append((place, message, None))
         else:
             origin[id(instead)] = place
-            shortened.append((place, message, instead))
-    return gone, shortened, [origin.get(id(message)) for message in stage.after]
+            changes_in_place.append((place, message, instead))
+    return missing, changes_in_place, [origin.get(id(message)) for message in stage.after]
 
 
 def _keys(message: Message) -> Iterator[object]:
@@ -153,8 +178,8 @@ def _keys(message: Message) -> Iterator[object]:
         yield (message.role, message.timestamp)
 
 
-def _saved(found: list[_Change], token_cache: TokenCache | None) -> int:
+def _saved(changes: list[_Change], token_cache: TokenCache | None) -> int:
     if token_cache is None:
         return 0
     count = token_cache.count_message
-    return sum(count(before) - (count(after) if after else 0) for _, before, after in found)
+    return sum(count(before) - (count(after) if after else 0) for _, before, after in changes)

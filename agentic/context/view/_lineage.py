@@ -14,7 +14,7 @@ from typing import Any
 
 import attrs
 
-from agentic._lazy import hashlib
+from agentic._base._lazy import hashlib
 from agentic.errors import ConfigError
 from agentic.messages import (
     Message,
@@ -55,13 +55,13 @@ class Generation:
     matches: bool | None = attrs.field(default=None, init=False)
     """The answer of `starts` for the list as last seen; None until it is compared again."""
 
-    def starts(self, given: list[Message]) -> bool:
+    def starts(self, messages: list[Message]) -> bool:
         """Return whether a list still begins with the messages that were compacted."""
         # The owner went back to before the cut: what was summarized is not all there.
-        if len(given) < self.cut:
+        if len(messages) < self.cut:
             return False
         if self.matches is None:
-            start = given[: self.cut]
+            start = messages[: self.cut]
             if self.prefix is None:
                 self.matches = digest_of(start) == self.digest
             else:
@@ -77,11 +77,11 @@ class Generation:
         """Return whether the message at a position is kept; True for None."""
         return position is None or position >= self.cut or position in self.kept
 
-    def apply(self, given: list[Message]) -> list[Message]:
+    def apply(self, messages: list[Message]) -> list[Message]:
         """Return the list with this compaction applied."""
-        kept = [given[position] for position in self.kept]
+        rest = [messages[position] for position in self.kept]
         summary = [] if self.summary is None else [self.summary]
-        return [*kept[: self.lead], *summary, *kept[self.lead :], *given[self.cut :]]
+        return [*rest[: self.lead], *summary, *rest[self.lead :], *messages[self.cut :]]
 
     def positions(self, length: int) -> list[int | None]:
         """Return where each message of `apply` is in a list of this length; None for the summary.
@@ -90,8 +90,13 @@ class Generation:
         [0, None, 2, 4, 5]
         """
         summary: list[int | None] = [] if self.summary is None else [None]
-        kept: list[int | None] = list(self.kept)
-        return [*kept[: self.lead], *summary, *kept[self.lead :], *range(self.cut, length)]
+        positions: list[int | None] = list(self.kept)
+        return [
+            *positions[: self.lead],
+            *summary,
+            *positions[self.lead :],
+            *range(self.cut, length),
+        ]
 
     def to_plain(self) -> dict[str, Any]:
         """Return the JSON form, without the messages before the cut."""
@@ -115,8 +120,8 @@ class Generation:
         Raises:
             KeyError, OverflowError, TypeError or ValueError: `to_plain` did not return this.
         """
-        cut, kept = int(plain["covered"]), tuple(map(int, plain["kept"]))
-        if not all(0 <= position < cut for position in kept):
+        cut, positions = int(plain["covered"]), tuple(map(int, plain["kept"]))
+        if not all(0 <= position < cut for position in positions):
             raise ValueError("a message that is kept is not before the cut")
         summary = None if plain["summary"] is None else from_plain(plain["summary"])
         # A provider refuses a message without text, and the View would send it at every turn.
@@ -124,7 +129,7 @@ class Generation:
             raise ValueError("the summary is empty")
         return cls(
             cut,
-            kept,
+            positions,
             int(plain["lead"]),
             summary,
             reason=str(plain["reason"]),
@@ -175,19 +180,19 @@ class Branch:
         for at, result in _results_beside_orphans(self.history):
             waiting.setdefault(id(result), []).append(at)
         summary, behind_summary = None, 0
-        kept: list[int] = []
+        positions: list[int] = []
         # From the end, because a compaction drops old messages: of equal ones the newest is meant.
         for message in reversed(after):
             # Without its orphans it is a new object, which holds the same results.
             known_by = (message, *message.tool_results[:1])
-            found = next(filter(None, (waiting.get(id(each)) for each in known_by)), None)
-            place = places[found.pop()] if found else None
+            compaction = next(filter(None, (waiting.get(id(each)) for each in known_by)), None)
+            place = places[compaction.pop()] if compaction else None
             if place is None:
-                summary, behind_summary = message, len(kept)
+                summary, behind_summary = message, len(positions)
             else:
-                kept.append(place)
-        cut, early = _split(kept, self.length)
-        lead = 0 if summary is None else sum(at < cut for at in kept[behind_summary:])
+                positions.append(place)
+        cut, early = _split(positions, self.length)
+        lead = 0 if summary is None else sum(at < cut for at in positions[behind_summary:])
         return Generation(cut, early, lead, summary, prefix=self.read[:cut])
 
 
@@ -203,22 +208,34 @@ class Lineage:
     """The summaries that came back as plain system messages, by position in the list."""
     _latest_request: int | None = attrs.field(default=None, init=False)
     """The position of the latest user message."""
+    _holding: tuple[int | None, Generation | None] | None = attrs.field(default=None, init=False)
+    """The latest user message at the last look, and the compaction that held then."""
 
-    def follow(self, given: list[Message]) -> Branch:
+    def follow(self, messages: list[Message]) -> Branch:
         """Return the branch of a list: which compaction holds for it, and the resulting history.
 
         Raises:
             ConfigError: an item of the list is not a Message.
         """
-        unchanged = self._see(given)
-        read = given
+        same_to = self._see(messages)
+        read = messages
         if self._recognized:
-            read = given.copy()
+            read = messages.copy()
             for position, summary in self._recognized.items():
                 read[position] = summary
         for each in self._generations:
-            if each.cut > unchanged:
+            if each.cut > same_to:
                 each.matches = None
+                self._holding = None
+        holding = self._find_holding(read) if self._generations else None
+        history = read if holding is None else holding.apply(read)
+        return Branch(messages, read, holding, history, len(read))
+
+    def _find_holding(self, read: list[Message]) -> Generation | None:
+        """Return the compaction that holds for a list; looked for only if that may have changed."""
+        request, holding = self._holding or (-1, None)
+        if request == self._latest_request:
+            return holding
         # Several hold where one compaction followed another: the deepest covers most. After a
         # rewind, the latest request may be one that a summary covers.
         holding = max(
@@ -230,8 +247,8 @@ class Lineage:
             key=lambda each: each.cut,
             default=None,
         )
-        history = read if holding is None else holding.apply(read)
-        return Branch(given, read, holding, history, len(read))
+        self._holding = self._latest_request, holding
+        return holding
 
     @property
     def latest(self) -> Generation | None:
@@ -241,6 +258,7 @@ class Lineage:
     def add(self, generation: Generation) -> None:
         """Add a compaction, and forget the oldest beyond the limit."""
         self._generations.insert(0, generation)
+        self._holding = None
         del self._generations[_MOST_GENERATIONS:]
 
     def remember_sent(self, view: Sequence[Message]) -> None:
@@ -249,33 +267,34 @@ class Lineage:
         if at < 0 or view[at].summary is None:
             return
         for each in self._generations:
-            known = each.summary
-            if known is not None and known.summary == view[at].summary:
-                is_whole = known.content == view[at].content
+            summary = each.summary
+            if summary is not None and summary.summary == view[at].summary:
+                is_whole = summary.content == view[at].content
                 each.shown = "" if is_whole else _hash_text(view[at].content)
 
-    def _see(self, given: list[Message]) -> int:
+    def _see(self, messages: list[Message]) -> int:
         """Read the new messages of a list, and return how many at its start are unchanged."""
         before = len(self._timeline.messages)
+        same_to = self._timeline.count_unchanged(messages)
         # Before they are taken in: a list that is refused leaves what was seen as it was.
-        _check_messages(given[self._timeline.count_unchanged(given) :])
-        unchanged = self._timeline.follow(given)
-        if unchanged < before:
-            self._forget(unchanged)
-        for position, message in enumerate(given[unchanged:], unchanged):
+        _check_messages(messages[same_to:])
+        self._timeline.follow(messages, same_to)
+        if same_to < before:
+            self._forget(same_to)
+        for position, message in enumerate(messages[same_to:], same_to):
             if message.role == "user":
                 self._latest_request = position
             summary = self._as_summary(message)
             if summary is not message:
                 self._recognized[position] = summary
-        return unchanged
+        return same_to
 
     def _forget(self, length: int) -> None:
         """Forget what was recognized behind the first `length` messages of the list."""
         for position in [each for each in self._recognized if each >= length]:
             del self._recognized[position]
-        seen, late = self._timeline.messages, range(length - 1, -1, -1)
-        self._latest_request = next((at for at in late if seen[at].role == "user"), None)
+        messages, late = self._timeline.messages, range(length - 1, -1, -1)
+        self._latest_request = next((at for at in late if messages[at].role == "user"), None)
 
     def _as_summary(self, message: Message) -> Message:
         """Return a system message that holds one of our summaries with its `summary` set.
@@ -284,14 +303,16 @@ class Lineage:
         """
         if message.role != "system" or message.summary is not None:
             return message
-        found = read_summary(message.content)
-        if found is None:
+        summary = read_summary(message.content)
+        if summary is None:
             return message
         # Its heading says how many messages it stands for. If it is ours, the record has the rest.
-        known = next((each for each in self._generations if each.is_summary(message.content)), None)
-        if known is not None and known.summary is not None:
-            found = known.summary.summary
-        return attrs.evolve(message, summary=found)
+        generation = next(
+            (each for each in self._generations if each.is_summary(message.content)), None
+        )
+        if generation is not None and generation.summary is not None:
+            summary = generation.summary.summary
+        return attrs.evolve(message, summary=summary)
 
 
 @attrs.define(eq=False)
@@ -354,20 +375,20 @@ def _hash_bytes(data: bytes) -> str:
 
 def _results_beside_orphans(history: list[Message]) -> Iterator[tuple[int, ToolResult]]:
     """Yield the first sound result of each message that also holds orphans, with its position."""
-    for found in split_rounds(history):
+    for group in split_rounds(history):
         # Without a pin, the whole round is left out, and there are no sound messages.
-        for at, sound in zip(found.positions, found.sound_messages, strict=False):
+        for at, sound in zip(group.positions, group.sound_messages, strict=False):
             if sound is not history[at]:
                 yield at, sound.tool_results[0]
 
 
-def _split(kept: Sequence[int], length: int) -> tuple[int, tuple[int, ...]]:
+def _split(positions: Sequence[int], length: int) -> tuple[int, tuple[int, ...]]:
     """Return where the unbroken end of the kept positions begins, and the positions before it."""
-    ordered = sorted(kept)
+    in_order = sorted(positions)
     cut = length
-    while ordered and ordered[-1] == cut - 1:
-        cut = ordered.pop()
-    return cut, tuple(ordered)
+    while in_order and in_order[-1] == cut - 1:
+        cut = in_order.pop()
+    return cut, tuple(in_order)
 
 
 def _check_messages(fresh: Sequence[object]) -> None:
@@ -377,6 +398,6 @@ def _check_messages(fresh: Sequence[object]) -> None:
                 "history",
                 message,
                 "messages.Message objects",
-                "convert a provider's dicts by its adapter's decode, "
+                "convert a provider's dicts with its adapter's decode, "
                 "such as providers.openai_chat.decode, or use bridges.dicts.Conversation",
             )

@@ -1,22 +1,42 @@
-"""When the history of one conversation is compacted, by which Manager, from async and sync code.
+"""When the history of one conversation is compacted, by which budget, from async and sync code.
 
 Also the JSON form of what a View remembers, so that another process can go on with a conversation.
 """
 
 import contextvars
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import attrs
 
-from agentic._lazy import asyncio, futures
-from agentic._waiting import LoopLock, is_loop_running, off_loop
-from agentic.context.budget import Backoff, Compaction, CompactionTarget, Manager
+from agentic._base._clock import now
+from agentic._base._lazy import asyncio, futures
+from agentic._base._waiting import LoopLock, is_loop_running, off_loop
+from agentic.context.budget import (
+    AdaptableBudget,
+    BackoffBudget,
+    Budget,
+    Compaction,
+    CompactionTarget,
+    Manager,
+    Policy,
+)
+from agentic.context.budget._compaction import Backoff
+from agentic.context.view._draft import Draft
 from agentic.context.view._lineage import Branch, Generation
-from agentic.context.view._request import Draft, RequestBuilder
+from agentic.context.view._request import RequestBuilder
 from agentic.context.view._window import Note
 from agentic.errors import ConfigError
-from agentic.messages import Message
+from agentic.messages import ContextSummary, Message, NativeCompaction, ToolCall, ToolResult
+from agentic.protocols import (
+    CompactionContext,
+    Decision,
+    Input,
+    LastRequest,
+    NativeSummarizer,
+    RequestCodec,
+)
 
 _T = TypeVar("_T")
 _VERSION = 1
@@ -53,7 +73,7 @@ class CompactionScheduler:
 
     sender: object
     """The sender of a compaction's events if the owner has none."""
-    manager: Manager
+    budget: Budget
     builder: RequestBuilder
     automatic: bool
     """Whether the policy's triggers cause compactions. If not, only explicit calls do."""
@@ -62,13 +82,24 @@ class CompactionScheduler:
     """The back-off of an earlier process, until its history is seen."""
     held_off_below: int = attrs.field(default=0, init=False)
     """With fewer messages than this, `max_messages` and `max_tokens` do not trigger."""
-    _early: Manager | None = attrs.field(default=None, init=False)
-    """The manager with lower limits, for `prepare_ahead`."""
+    _summarized: list[Message] = attrs.field(factory=list, init=False)
+    """What the latest summary has of messages that were kept: it is not given to the next one."""
+    ask: Callable[[Input], Awaitable[Decision]] | None = attrs.field(default=None, init=False)
+    """Asks the model of the conversation."""
+    native: NativeSummarizer | None = attrs.field(default=None, init=False)
+    execute: Callable[[ToolCall], Awaitable[ToolResult]] | None = attrs.field(
+        default=None, init=False
+    )
+    codec: RequestCodec | None = attrs.field(default=None, init=False)
+    _sent: tuple[str, datetime] | None = attrs.field(default=None, init=False)
+    """The model of the latest request, and when it was made."""
+    _early: Budget | None = attrs.field(default=None, init=False)
+    """The budget with lower limits, for `prepare_ahead`."""
 
     def due(
         self,
         draft: Draft,
-        manager: Manager | None = None,
+        budget: Budget | None = None,
         *,
         tokens: int | None = None,
         upcoming: Sequence[Message] = (),
@@ -77,18 +108,72 @@ class CompactionScheduler:
 
         `tokens` is the size including the `upcoming` messages, which are not yet in the history.
         """
-        if not self.automatic:
+        if not self.automatic or (draft.is_within and budget is None and tokens is None):
             return None
-        # The manager keeps a back-off for a history, and none was seen before this draft.
+        # The budget keeps a back-off for a history, and none was seen before this draft.
         if self.backoff is not None and draft.branch.history:
-            self.manager.hold_off(draft.branch.history, self.backoff)
+            if isinstance(self.budget, BackoffBudget):
+                self.budget.hold_off(draft.branch.history, self.backoff)
             self.backoff = None
         history = [*draft.branch.history, *upcoming] if upcoming else draft.branch.history
-        size = draft.tokens if tokens is None else tokens
+        size = self._size(draft) if tokens is None else tokens
         # What does not fit into the window is summarized all the same.
-        if self.builder.policy.fits(size) and len(history) < self.held_off_below:
+        if self.builder.maker.policy.fits(size) and len(history) < self.held_off_below:
             return None
-        return (manager or self.manager).due(history, size=size)
+        return (budget or self.budget).due(history, size=size)
+
+    def _size(self, draft: Draft) -> int:
+        """Return the tokens by which the triggers judge a draft."""
+        if draft.drops_to_be_sent:
+            # Too many bytes: a summary takes the place of what was left out, as for the window.
+            return max(draft.tokens, self.builder.maker.policy.trigger_tokens + 1)
+        return draft.tokens
+
+    def note_sent(self, model: str) -> None:
+        """Record that a request for a model is sent now."""
+        self._sent = model, now()
+
+    def _note_native(self, summary: ContextSummary, context: CompactionContext) -> None:
+        """Record which reasoning stays valid behind what a provider made."""
+        last, native = context.last_request, NativeCompaction.of_summary(summary)
+        if last is None or native is None or not context.covered:
+            return
+        length = context.covered[-1]
+        if length == len(last.messages) or not _changes_role(
+            last.messages[length - 1 : length + 1]
+        ):
+            return
+        with self.builder.lock:
+            self.builder.reasoning.stand_in(
+                native.reply, last.messages[:length], last.system_prompt, last.tools
+            )
+
+    def _context(self, draft: Draft) -> CompactionContext:
+        """Return what a compactor can know of the conversation."""
+        model = self.builder.reasoning.model
+        with self.builder.lock:
+            messages = self.builder.continued(draft)
+        last = None
+        if messages is not None:
+            # Of another process only the replies in the history tell.
+            sent_to, at = self._sent or (model, _latest_reply_time(messages))
+            prefix = self.builder.prefix or draft.beside
+            last = LastRequest(
+                messages=tuple(messages),
+                system_prompt=prefix.system_prompt,
+                tools=prefix.tools,
+                model=sent_to,
+                tokens=self.builder.maker.measure(messages, draft.overhead_tokens),
+                age_seconds=None if at is None else (now() - at).total_seconds(),
+            )
+        return CompactionContext(
+            last_request=last,
+            model=model,
+            ask=self.ask,
+            native=self.native,
+            execute=self.execute,
+            codec=self.codec,
+        )
 
     def hold_off(self, history: Sequence[Message]) -> None:
         """Suspend all triggers but the window until a history has grown by a quarter."""
@@ -99,7 +184,7 @@ class CompactionScheduler:
         draft: Draft,
         target: CompactionTarget | None,
         *,
-        manager: Manager | None = None,
+        budget: Budget | None = None,
         force: bool = False,
         instructions: str | None = None,
         allow_growth: bool = False,
@@ -116,64 +201,80 @@ class CompactionScheduler:
                 lineage.add(generation)
             return messages
 
-        done = await (manager or self.manager).compact_if_needed(
+        clearings: list[Message] = []
+
+        def select(old: list[Message], rest: list[Message]) -> list[Message]:
+            with self.builder.lock:
+                clearings[:] = self.builder.maker.find_cleared(rest)
+            earlier = {id(each) for each in self._summarized}
+            return [each for each in (*old, *clearings) if id(each) not in earlier]
+
+        target_of_owner = target or CompactionTarget(self.sender, "", remember)
+        context = self._context(draft)
+        compaction = await (budget or self.budget).compact_if_needed(
             branch.history,
-            size=draft.tokens,
+            size=self._size(draft),
             overhead_tokens=draft.overhead_tokens,
             force=force,
             instructions=instructions,
             allow_growth=allow_growth,
-            target=target or CompactionTarget(self.sender, "", remember),
+            target=attrs.evolve(target_of_owner, select=select),
+            context=context,
         )
-        if done.changed and target is None and lineage.latest is not None:
-            lineage.latest.reason = done.reason or ""
-        if done.changed:
+        if compaction.changed and compaction.summary is not None:
+            self._note_native(compaction.summary, context)
+        if compaction.changed and target is None and lineage.latest is not None:
+            lineage.latest.reason = compaction.reason or ""
+        if compaction.changed:
+            ids = {id(each) for each in compaction.messages}
+            earlier = [each for each in self._summarized if id(each) in ids]
+            self._summarized = [*earlier, *clearings]
             # The number was for the longer history; this one might never reach it.
             self.held_off_below = 0
-        return done
+        return compaction
 
     def compact_sync(self, draft: Draft) -> tuple[Compaction, tuple[Note, ...]]:
         """Compact for sync code; a note says so if only a digest could be made."""
         if not is_loop_running():
             return run(self.compact(draft, None)), ()
-        manager, notes = self.waiting_for_nothing()
-        return run_elsewhere(self.compact(draft, None, manager=manager)), notes
+        budget, notes = self.waiting_for_nothing()
+        return run_elsewhere(self.compact(draft, None, budget=budget)), notes
 
-    def early(self) -> Manager | None:
-        """Return a Manager with lower limits, or None if the limits cannot be lowered."""
-        if self._early is None and attrs.has(type(self.manager)):
+    def use_budget(self, budget: Budget) -> None:
+        """Compact by another budget from now on."""
+        self.budget, self._early = budget, None
+
+    def early(self) -> Budget | None:
+        """Return a budget with lower limits, or None if the limits cannot be lowered."""
+        if self._early is None and isinstance(self.budget, AdaptableBudget):
             # Made once, because it remembers what failed: a new one would try every time.
-            self._early = _with_lower_limits(self.manager)
+            policy = _with_lower_limits(self.budget.policy)
+            self._early = None if policy is None else self.budget.with_policy(policy)
         return self._early
 
-    def waiting_for_nothing(self) -> tuple[Manager, tuple[Note, ...]]:
-        """Return a Manager that never waits, and a note if it is not the configured one."""
-        text = "an event loop is running, so the summary is a digest: use `await prepare`"
-        note = Note("summary_by_digest", text)
-        # What a ContextConfig uses in place of a Manager has no compactor, and knows its digest.
-        if by_digest := getattr(self.manager, "by_digest", None):
-            manager: Manager = by_digest()
-            return manager, () if manager is self.manager else (note,)
-        compactor = self.manager.compactor
-        # A compactor with a plain `write` computes and does not wait: it needs no event loop.
-        if compactor is None or hasattr(compactor, "write"):
-            return self.manager, ()
+    def waiting_for_nothing(self) -> tuple[Budget, tuple[Note, ...]]:
+        """Return a budget that never waits, and a note if it is not the configured one."""
         from agentic.context.compactors import Digest  # noqa: PLC0415  rarely needed
 
-        window = self.builder.window
+        window = self.builder.maker.window
         most = _DIGEST_TOKENS if window is None else window.summary_tokens(0)
         most = max(50, min(int(_DIGEST_SHARE * most), most - _HEADING_TOKENS))
         digest = Digest(max_tokens=most, recall=self.recall)
-        if not attrs.has(type(self.manager)):  # any object with a Manager's fields and methods
-            return Manager(self.manager.counter, digest, self.manager.policy), (note,)
-        return attrs.evolve(self.manager, compactor=digest), (note,)
+        if isinstance(self.budget, AdaptableBudget):
+            budget = self.budget.with_digest(digest)
+        else:
+            budget = Manager(self.budget.counter, digest, self.budget.policy)
+        if budget is self.budget:
+            return budget, ()
+        text = "an event loop is running, so the summary is a digest: use `await prepare`"
+        return budget, (Note("summary_by_digest", text),)
 
     def to_plain(self, latest: Branch | None) -> dict[str, Any]:
         """Return the JSON form; `latest` is the branch that the latest request was made from."""
         state: dict[str, Any] = {"v": _VERSION}
         backoff = self.backoff  # until a history is seen, the one that was read
-        if backoff is None and latest is not None and latest.history:
-            backoff = self.manager.backoff(latest.history)
+        if backoff is None and latest is not None and isinstance(self.budget, BackoffBudget):
+            backoff = self.budget.backoff(latest.history) if latest.history else None
         if backoff is not None:
             state["backoff"] = attrs.asdict(backoff)
         if self.held_off_below:
@@ -182,8 +283,8 @@ class CompactionScheduler:
         generation = (latest and latest.generation) or self.builder.lineage.latest
         if generation is not None:
             state["compaction"] = generation.to_plain()
-        if self.builder.meter is not None:
-            state["size"] = self.builder.meter.to_plain()
+        if self.builder.maker.meter is not None:
+            state["size"] = self.builder.maker.meter.to_plain()
         epoch = self.builder.to_plain()
         if epoch is not None:
             state["epoch"] = epoch
@@ -197,9 +298,13 @@ class CompactionScheduler:
         """
         if not isinstance(state, Mapping) or state.get("v") != _VERSION:
             raise ConfigError(
-                "state", state, f"what state() returned, of version {_VERSION}", "leave it out"
+                "state",
+                state,
+                f"what state() returned, of version {_VERSION}",
+                "leave it out",
+                message=_newer(state),
             )
-        meter = self.builder.meter
+        meter = self.builder.maker.meter
         try:
             if "compaction" in state:
                 self.builder.lineage.add(Generation.from_plain(state["compaction"]))
@@ -230,7 +335,7 @@ class TaskLock(LoopLock):
             raise ConfigError(
                 "receiver",
                 "a receiver that waits for a View",
-                "a receiver that ends by itself",
+                "a receiver that does not wait for the View",
                 message="a receiver cannot await the View that is waiting for it; start a task",
             )
         await super().__aenter__()
@@ -242,17 +347,30 @@ class TaskLock(LoopLock):
         await super().__aexit__()
 
 
+def _changes_role(pair: Sequence[Message]) -> bool:
+    """Return whether the second message has another role than the first one on every wire."""
+    # Anthropic keeps reasoning behind its compaction only then:
+    # https://platform.claude.com/docs/en/build-with-claude/compaction-keep-recent-turns (2026-11).
+    return (pair[0].role == "assistant") != (pair[1].role == "assistant")
+
+
+def _latest_reply_time(messages: Sequence[Message]) -> datetime | None:
+    latest = next((each.timestamp for each in reversed(messages) if each.role == "assistant"), None)
+    # A framework's messages may have times without a zone.
+    return latest and (latest if latest.tzinfo else latest.replace(tzinfo=UTC))
+
+
 def run(work: Coroutine[Any, Any, _T]) -> _T:
     """Run a coroutine to its end in a new event loop."""
-    done: list[_T] = []
+    result: list[_T] = []
 
     async def keep() -> None:
         # Not returned: asyncio.run formats the repr of its task's result, however large, when it
         # restores the signal handler (CPython 3.11, signal._int_to_enum).
-        done.append(await work)
+        result.append(await work)
 
     asyncio.run(keep())
-    return done[0]
+    return result[0]
 
 
 def run_elsewhere(work: Coroutine[Any, Any, _T]) -> _T:
@@ -265,8 +383,18 @@ def run_elsewhere(work: Coroutine[Any, Any, _T]) -> _T:
         return thread.submit(context.run, run, work).result()
 
 
-def _with_lower_limits(manager: Manager) -> Manager | None:
-    policy = manager.policy
+def _newer(state: Any) -> str:
+    """Return the sentence that refuses a newer state; empty for anything else."""
+    version = state.get("v") if isinstance(state, Mapping) else None
+    if not isinstance(version, int) or version <= _VERSION:
+        return ""
+    return (
+        f"state: version {version}, written by a newer agentic; this one reads version "
+        f"{_VERSION}: upgrade, or leave it out to begin anew"
+    )
+
+
+def _with_lower_limits(policy: Policy) -> Policy | None:
     early: dict[str, Any] = {
         name: int(_AHEAD * limit)
         for name in ("max_tokens", "max_messages")
@@ -275,7 +403,7 @@ def _with_lower_limits(manager: Manager) -> Manager | None:
     if policy.context_window:
         early["reserve_tokens"] = policy.context_window - int(_AHEAD * policy.available_tokens)
     try:
-        return attrs.evolve(manager, policy=attrs.evolve(policy, **early))
+        return attrs.evolve(policy, **early)
     except ConfigError:
         # The policy's numbers leave no room for lower limits.
         return None

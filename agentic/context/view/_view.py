@@ -11,22 +11,34 @@ reasoning behind it stale.
 """
 
 import threading
-from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Literal, get_args
 
 import attrs
 
-from agentic._lazy import events
-from agentic._protocols import for_conversation
-from agentic._tool_definition import ToolDefinition
-from agentic._validate import must_be
-from agentic._waiting import LONG, MOST_IN_LOOP, is_loop_running, off_loop
-from agentic.context import strategies
-from agentic.context.budget import Compaction, CompactionTarget, Compactor, Manager, Policy
-from agentic.context.strategies import Chain, as_chain
-from agentic.context.view._explain import Removal, explain
+from agentic import events
+from agentic._base._short_repr import short_repr
+from agentic._base._validate import must_be
+from agentic._base._waiting import LONG, goes_off_loop, is_loop_running, off_loop
+from agentic.context._for_conversation import for_conversation
+from agentic.context.budget import (
+    AdaptableBudget,
+    Budget,
+    Compaction,
+    CompactionTarget,
+    Compactor,
+    Manager,
+    Policy,
+)
+from agentic.context.budget._policy import check_policies, find_policy
+from agentic.context.strategies import Chain
+from agentic.context.strategies._strategy import as_chain
+from agentic.context.view._draft import Continuity, Draft
+from agentic.context.view._explain import explain
+from agentic.context.view._maker import RequestMaker
+from agentic.context.view._picture import EpochNote, Explanation, WindowPart, measure_parts
 from agentic.context.view._reasoning import Mode, ReasoningFilter
-from agentic.context.view._request import Draft, RequestBuilder
+from agentic.context.view._request import RequestBuilder
 from agentic.context.view._scheduler import (
     Check,
     CompactionScheduler,
@@ -36,7 +48,17 @@ from agentic.context.view._scheduler import (
 )
 from agentic.context.view._window import Note
 from agentic.errors import HistoryChanged
-from agentic.messages import Message
+from agentic.limits import cache_terms
+from agentic.messages import Message, ToolCall, ToolResult
+from agentic.protocols import (
+    ChangeWriter,
+    Decision,
+    Input,
+    NativeSummarizer,
+    RequestCodec,
+    RequestPrefix,
+    ToolDefinition,
+)
 from agentic.tokens import Counter
 from agentic.usage import Usage
 
@@ -48,6 +70,7 @@ _AFTER_OVERFLOW = 0.75
 differently, so a request that is only just smaller may be refused again."""
 
 
+@short_repr
 @attrs.frozen(kw_only=True)
 class Prepared:
     """What to send, and what happened to the history. Sizes are in tokens."""
@@ -71,7 +94,11 @@ class Prepared:
     """The size of the start that the request shares with the last one, by the counter."""
     changes: tuple[str, ...] = ()
     """Why the request does not extend the last one: `compaction`, `cut` to the window, `cleared` by
-    a strategy, `tools_changed`, `system_changed`, `owner_edited`."""
+    a strategy, `tools_changed`, `system_changed`, `model_changed` (to or from one that can read a
+    provider's own compaction), `owner_edited`."""
+    prefix: RequestPrefix | None = None
+    """The system prompt and the tools to send, if a `ChangeWriter` has said in `messages` what has
+    changed since. None if they are those that were passed."""
 
 
 @attrs.define(eq=False)
@@ -109,6 +136,12 @@ class View:
     model: str = attrs.field(default="", kw_only=True, validator=must_be(str))
     """The name of the model that the requests are for. Whether it binds reasoning and what its
     prompt cache costs depend on it. It may be assigned when the model is switched."""
+    policies: Mapping[str, Policy] = attrs.field(
+        factory=dict, kw_only=True, validator=check_policies
+    )
+    """The policies of models, by patterns of their names such as `claude-*`: the first one that
+    matches holds for a request, and `policy` where none does. With `model`, the window, the reserve
+    and all shares change before the next request."""
     reasoning: Mode = attrs.field(
         default="auto", kw_only=True, validator=attrs.validators.in_(get_args(Mode))
     )
@@ -118,16 +151,43 @@ class View:
     """Whether the sender lets the provider drop such reasoning instead of refusing the request. In
     a running turn it is then sent, because some models ask for all reasoning of that turn.
     Otherwise the calls of that turn are sent as text if a refusal is to be expected."""
+    ask: Callable[[Input], Awaitable[Decision]] | None = attrs.field(default=None, kw_only=True)
+    """Asks the model that the requests are for, as a decider's `decide` does. A compactor without a
+    model of its own uses it. It may be assigned like `model`."""
+    provider: str = attrs.field(default="", kw_only=True, validator=must_be(str))
+    """The adapter that sends the requests, as in a decider's `name`: a provider's own compaction is
+    sent only by the one that made it."""
+    native: NativeSummarizer | None = attrs.field(default=None, kw_only=True)
+    """Lets the provider compact, for a `ProviderCompactor` without a summarizer of its own."""
+    change_writer: ChangeWriter | None = attrs.field(default=None, kw_only=True)
+    """Writes a changed system prompt or changed tools as messages of the request, which then still
+    extends the last one. The sender sends `Prepared.prefix` in front. It may be assigned like
+    `model`. Without it, or where it has no form for a change, an epoch begins."""
+    execute: Callable[[ToolCall], Awaitable[ToolResult]] | None = attrs.field(
+        default=None, kw_only=True
+    )
+    """Carries out a call by the agent's own tools, for a compactor that reads files again."""
+    codec: RequestCodec | None = attrs.field(default=None, kw_only=True)
+    """The form in which a compactor's own function takes requests and returns replies."""
+    _policies_used: dict[Policy, Budget] = attrs.field(factory=dict, init=False, repr=False)
+    """The budgets of the policies that were used so far: each remembers what failed."""
+    _policy_of_all: Policy = attrs.field(init=False, repr=False)
+    """The policy for a model without one of its own."""
     _state: Mapping[str, Any] | None = attrs.field(default=None, kw_only=True, alias="state")
     """What `state()` returned for this conversation, perhaps in another process."""
+    _maker: RequestMaker = attrs.field(init=False, repr=False)
     _builder: RequestBuilder = attrs.field(init=False, repr=False)
     _scheduler: CompactionScheduler = attrs.field(init=False, repr=False)
     _latest: Draft | None = attrs.field(default=None, init=False, repr=False)
     """The draft of the latest request."""
     _seen: tuple[int, Message | None] = attrs.field(default=(0, None), init=False, repr=False)
     """The length of the history that was read last, and its last message."""
-    _epoch_changes: tuple[str, ...] = attrs.field(default=(), init=False, repr=False)
-    """Why the epoch of the latest request began; empty for the first one."""
+    _focus: str | None = attrs.field(default=None, init=False, repr=False)
+    """What the summary that was asked for should focus on; None if none was."""
+    _asked: tuple[Message | None, int] = attrs.field(default=(None, 0), init=False, repr=False)
+    """The user's latest request, and how often a summary was asked for since."""
+    _epoch: EpochNote = attrs.field(factory=EpochNote, init=False, repr=False)
+    """Why the epoch of the latest request began, and what that cost."""
     # Two locks: `prepare_ahead` makes a summary while requests that need none go on.
     _turns: TaskLock = attrs.field(factory=TaskLock, init=False, repr=False)
     _summaries: TaskLock = attrs.field(factory=TaskLock, init=False, repr=False)
@@ -137,30 +197,27 @@ class View:
         # Caches are for one conversation: Views that share a strategy would mix theirs.
         strategies = for_conversation(self.strategies, self.recall)
         self.compactor = for_conversation(self.compactor, self.recall)
+        self._policy_of_all = self.policy
         self.counter = self.policy.counter_for(self.counter)
-        manager = Manager(self.counter, self.compactor, self.policy)
+        budget = Manager(self.counter, self.compactor, self.policy)
         reasoning = ReasoningFilter(self.model, self.reasoning, self.server_drops)
-        self._builder = RequestBuilder(
-            self.policy, self.counter, strategies, self.recall, reasoning
-        )
+        self._maker = RequestMaker(self.policy, self.counter, strategies, self.recall, reasoning)
+        self._builder = RequestBuilder(self._maker)
         self._scheduler = CompactionScheduler(
-            self, manager, self._builder, self.automatic, self.recall
+            self, budget, self._builder, self.automatic, self.recall
         )
         if self._state is not None:
             self._scheduler.read_plain(self._state)
 
     @classmethod
-    def of(cls, manager: Any, **options: Any) -> "View":
-        """Return the View of a conversation, with a Manager's policy, counter and compactor.
+    def of(cls, budget: Budget, **options: Any) -> "View":
+        """Return the View of a conversation that a budget compacts, such as a Manager.
 
-        `options` are the other options of a View. Any object with a Manager's fields and methods is
-        accepted too, and is used as it is.
+        `options` are the other options of a View. What the budget remembers of other conversations
+        is not shared, if it has `for_conversation`.
         """
-        view = cls(manager.policy, counter=manager.counter, compactor=manager.compactor, **options)
-        # A Manager was rebuilt from its parts, so that its caches are not shared. What only looks
-        # like one has a way of its own to compact.
-        if type(manager) is not Manager:
-            view._scheduler.manager = manager
+        view = cls(budget.policy, counter=budget.counter, compactor=budget.compactor, **options)
+        view._scheduler.budget = for_conversation(budget, view.recall)
         return view
 
     async def prepare(
@@ -193,30 +250,36 @@ class View:
         """
         async with self._turns:
             beside = system_prompt, tools, idle_seconds
-            given = history
+            messages = history
             draft, compaction = await self._draft_async(history, *beside), None
-            if self._scheduler.due(draft):
+            focus, self._focus = self._focus, None
+            if focus is not None or self._scheduler.due(draft):
                 async with self._summaries:
                     # While this call waited, another one may have made the summary.
                     draft = await self._draft_async(history, *beside)
-                    if self._scheduler.due(draft):
-                        compaction = await self._scheduler.compact(draft, target)
-                        rewritten = target is not None and compaction.changed
+                    if focus is not None or self._scheduler.due(draft):
+                        compaction = await self._scheduler.compact(
+                            draft, target, force=focus is not None, instructions=focus
+                        )
+                        is_rewritten = target is not None and compaction.changed
                         # Without a target, the lineage applies the compaction to the list as it is.
-                        given = compaction.messages if rewritten else history
-                        draft = await self._draft_async(given, *beside, anew=compaction.changed)
+                        messages = compaction.messages if is_rewritten else history
+                        draft = await self._draft_async(messages, *beside, anew=compaction.changed)
             # A request that extends the last one is only continued, which takes no time.
             size = 0 if draft.continues else len(draft.view)
-            prepared = await off_loop(size, self._cut, draft, compaction)
-            if len(given) != draft.branch.length:
-                prepared = self._cut(self._draft(given, *beside), compaction)
-            elif isinstance(given, list):
-                prepared = self._of_list(given, prepared)
-            changes = self._changes(target, prepared)
+            request = await off_loop(size, self._cut, draft, compaction)
+            if len(messages) != draft.branch.length:
+                # What was appended meanwhile is sent, too.
+                with self._builder.lock:
+                    self._builder.withdraw()
+                request = self._cut(self._draft(messages, *beside), compaction)
+            elif isinstance(messages, list):
+                request = self._of_list(messages, request)
+            changes = self._changes(target, request)
         # Outside the lock, because a receiver may prepare a request itself.
         for record in changes:
             await events.send(record["record"].signal, **record)
-        return prepared
+        return request
 
     def prepare_sync(
         self,
@@ -240,10 +303,10 @@ class View:
             if not self._is_busy and self._scheduler.due(draft):
                 compaction, notes = self._scheduler.compact_sync(draft)
                 draft = self._draft(history, *beside)
-            prepared = self._cut(draft, compaction, notes)
-            for record in self._changes(None, prepared):
+            request = self._cut(draft, compaction, notes)
+            for record in self._changes(None, request):
                 events.send_sync(record["record"].signal, **record)
-            return prepared
+            return request
 
     async def prepare_ahead(
         self,
@@ -266,7 +329,7 @@ class View:
             draft = await self._look(history, system_prompt, tools)
             if not self._scheduler.due(draft, early):
                 return None
-            return await self._scheduler.compact(draft, target, manager=early)
+            return await self._scheduler.compact(draft, target, budget=early)
 
     async def compact(
         self,
@@ -308,89 +371,131 @@ class View:
         sent: Sequence[Message],
         *,
         history: Sequence[Message] | None = None,
+        system_prompt: str | None = None,
+        tools: Sequence[ToolDefinition] | None = None,
         target: CompactionTarget | None = None,
     ) -> Prepared | None:
         """Return a strictly smaller request than one that a provider refused as too large.
 
-        The history is compacted once more; by default it is that of the latest request. Then
-        whatever exceeds three quarters of the refused size is left out. Return None if no smaller
-        request is possible.
+        The history is compacted once more. By default the history, the system prompt and the tools
+        are those of the latest request. Then whatever exceeds three quarters of the refused size is
+        left out. Return None if no smaller request is possible.
         """
-        return await self._shrink(sent, history, target, self._scheduler.manager)
+        beside = system_prompt, tools
+        return await self._shrink(sent, history, beside, target, self._scheduler.budget)
 
     def shrink_sync(
-        self, sent: Sequence[Message], *, history: Sequence[Message] | None = None
+        self,
+        sent: Sequence[Message],
+        *,
+        history: Sequence[Message] | None = None,
+        system_prompt: str | None = None,
+        tools: Sequence[ToolDefinition] | None = None,
     ) -> Prepared | None:
         """Return what `shrink` returns, for sync code.
 
         If an event loop is running, a `Digest` takes the place of a compactor that has to wait.
         While an async call of this View is making a summary, no other is made.
         """
+        beside = system_prompt, tools
         with self._threads:
             if self._is_busy:
-                return run_elsewhere(self._shrink(sent, history, None, None))
+                return run_elsewhere(self._shrink(sent, history, beside, None, None))
             if is_loop_running():
-                manager, notes = self._scheduler.waiting_for_nothing()
-                prepared = run_elsewhere(self._shrink(sent, history, None, manager))
-                return prepared and attrs.evolve(prepared, notes=(*notes, *prepared.notes))
-            return run(self._shrink(sent, history, None, self._scheduler.manager))
+                budget, notes = self._scheduler.waiting_for_nothing()
+                request = run_elsewhere(self._shrink(sent, history, beside, None, budget))
+                return request and attrs.evolve(request, notes=(*notes, *request.notes))
+            return run(self._shrink(sent, history, beside, None, self._scheduler.budget))
 
     async def _shrink(
         self,
         sent: Sequence[Message],
         history: Sequence[Message] | None,
+        others: tuple[str | None, Sequence[ToolDefinition] | None],
         target: CompactionTarget | None,
-        manager: Manager | None,
+        budget: Budget | None,
     ) -> Prepared | None:
-        """Do what `shrink` does; without a manager, compact nothing."""
+        """Do what `shrink` does; without a budget, compact nothing."""
         latest = self._latest
-        if latest is None or self._builder.token_cache is None or self.counter is None:
+        if latest is None or self._maker.token_cache is None or self.counter is None:
             return None
-        beside = latest.system_prompt, latest.tools
-        given = latest.branch.given if history is None else history
+        system_prompt, tools = others
+        beside = (
+            latest.system_prompt if system_prompt is None else system_prompt,
+            latest.tools if tools is None else tools,
+        )
+        messages = latest.branch.given if history is None else history
         compaction = None
-        if manager is not None:
+        if budget is not None:
             async with self._summaries:
-                draft = await self._look(given, *beside)
-                compaction = await self._scheduler.compact(
-                    draft, target, manager=manager, force=True
-                )
+                draft = await self._look(messages, *beside)
+                compaction = await self._scheduler.compact(draft, target, budget=budget, force=True)
             if target is not None and compaction.changed:
-                given = compaction.messages
-        smaller = await off_loop(len(given), self._shorter, list(sent), list(given), *beside)
+                messages = compaction.messages
+        smaller = await off_loop(len(messages), self._shorter, list(sent), list(messages), *beside)
         if smaller is None:
             return None
-        if isinstance(given, list):
-            smaller = smaller.of_list(given)
-        prepared = self._finish(smaller, compaction)
-        for record in self._epoch_start(target, prepared):
+        if isinstance(messages, list):
+            smaller = smaller.of_list(messages)
+        request = self._finish(smaller, compaction)
+        for record in self._epoch_start(target, request):
             await events.send(events.epoch_start, **record)
-        return prepared
+        return request
 
     def _shorter(
         self,
         sent: list[Message],
-        given: list[Message],
+        messages: list[Message],
         system_prompt: str,
         tools: Sequence[ToolDefinition],
     ) -> Draft | None:
         """Return a draft that is at most three quarters of what was sent, or at least smaller."""
-        token_cache = self._builder.token_cache
+        token_cache = self._maker.token_cache
         if token_cache is None or self.counter is None:
             return None
         with self._builder.lock:
             before = token_cache.sizes(sent).total
-            draft = self._builder.draft(given, system_prompt, tools)
+            draft = self._builder.draft(messages, system_prompt, tools)
             draft = self._builder.cut(self._builder.begin(draft) if draft.continues else draft)
             most = int(_AFTER_OVERFLOW * before)
             if token_cache.sizes(draft.view).total > most:
-                fit = strategies.FitContextWindow(
-                    max(1, most), self.counter, tokens_per_media=None, low_watermark=1.0
-                )
-                reason = "the provider refused a larger request"
-                draft = self._builder.with_view(draft, fit.compact(draft.view), reason)
+                draft = self._maker.shrink(draft, max(1, most))
             # An equal or larger request would only be refused again.
             return None if token_cache.sizes(draft.view).total >= before else draft
+
+    def compact_next(self, instructions: str = "", most: int | None = None) -> bool:
+        """Have the history compacted before the next `prepare`; return whether it will be.
+
+        `instructions` say what the summary should focus on. With `most`, it is refused after so
+        many such compactions since the user's latest request.
+        """
+        history = [] if self._latest is None else self._latest.branch.history
+        request = next((each for each in reversed(history) if each.role == "user"), None)
+        former, count = self._asked
+        count = count if former == request else 0
+        if most is not None and count >= most:
+            return False
+        self._asked, self._focus = (request, count + 1), instructions
+        return True
+
+    def limit_request(self, kind: Literal["bytes", "images"], limit: int | None = None) -> None:
+        """Keep the requests from now on within a limit that a provider stated in a refusal.
+
+        Without a limit, it is three quarters of what the latest request had. The lowest of these,
+        of the policy's and of the model's holds. It is not part of the state.
+        """
+        with self._builder.lock:
+            view = [] if self._latest is None else self._latest.view
+            self._builder.maker.limits.learn(kind, limit, view)
+
+    def refuse_native(self, sent: Sequence[Message]) -> bool:
+        """Note that a request was refused; return whether another one may be accepted.
+
+        That is so if a provider's own compaction was in it, which the provider may not read any
+        more. From now on, the readable summary of the same messages takes its place.
+        """
+        with self._builder.lock:
+            return self._maker.notes.refuse_native(sent)
 
     @property
     def _is_busy(self) -> bool:
@@ -412,9 +517,9 @@ class View:
         usage are read automatically; reporting them changes nothing. A usage that adds up several
         requests says nothing about the size of this one, and is ignored.
         """
-        if self._builder.meter is not None:
+        if self._maker.meter is not None:
             with self._builder.lock:
-                self._builder.meter.report(reply, usage or reply.request_usage)
+                self._maker.meter.report(reply, usage or reply.request_usage)
 
     def check(
         self,
@@ -430,7 +535,7 @@ class View:
         Nothing is changed or sent.
         """
         draft = self._look_sync(history, system_prompt, tools)
-        token_cache = self._builder.token_cache
+        token_cache = self._maker.token_cache
         more = 0 if token_cache is None else sum(map(token_cache.count_message, upcoming))
         due = self._scheduler.due(draft, tokens=draft.tokens + more, upcoming=upcoming)
         return Check(tokens=draft.tokens, overhead_tokens=draft.overhead_tokens, due=due)
@@ -445,20 +550,39 @@ class View:
         """Return the messages that the model is certain to see, however the window is cut."""
         with self._builder.lock:
             draft = self._builder.draft(history, system_prompt, tools)
-            window, room = self._builder.window, self._builder.room(draft)
+            window, room = self._maker.window, self._maker.room(draft)
             if window is None or room is None:
                 return draft.view
             return window.certain(draft.view, room)
 
-    def explain(self) -> list[Removal]:
-        """Return what is missing from the latest request or shortened in it, and why."""
+    def explain(self) -> Explanation:
+        """Return what is missing from the latest request or shortened in it, and why.
+
+        It is a list, which a notebook and rich show with a bar of what fills the window.
+        """
         if self._latest is None:
-            return []
+            return Explanation()
         latest = self._latest
+        parts: tuple[WindowPart, ...] = ()
         with self._builder.lock:
-            token_cache = self._builder.token_cache
+            token_cache = self._maker.token_cache
             removals = explain(latest.branch, latest.repaired, latest.stages, token_cache)
-        return [attrs.evolve(each, epoch=self._epoch_changes) for each in removals]
+            if token_cache is not None:
+                system = min(token_cache.count_text(latest.system_prompt), latest.overhead_tokens)
+                tools = latest.overhead_tokens - system
+                window = self.policy.context_window
+                parts = measure_parts(
+                    latest.view, token_cache, system=system, tools=tools, window=window
+                )
+        epoch = self._epoch
+        return Explanation((attrs.evolve(r, epoch=epoch.changes) for r in removals), parts, epoch)
+
+    def _repr_html_(self) -> str:
+        return self.explain()._repr_html_()
+
+    def __rich__(self) -> Explanation:
+        """Return what rich prints for it."""
+        return self.explain()
 
     @property
     def covered(self) -> int:
@@ -474,6 +598,7 @@ class View:
 
         It contains the summary with its notes, how many messages of the owner's list it covers, a
         hash of those messages, the calibration and the back-off. It contains no other messages.
+        With a `change_writer`, it also contains the system prompt and the tools.
         """
         with self._builder.lock:
             return self._scheduler.to_plain(self._latest.branch if self._latest else None)
@@ -503,10 +628,10 @@ class View:
         `anew` says that the history takes long although it was read before.
         """
         size = len(history) if anew else self._count_new(history)
-        given = self._unshared(history, size)
-        draft = await off_loop(size, self._read, given, system_prompt, tools, idle_seconds)
+        messages = self._unshared(history, size)
+        draft = await off_loop(size, self._read, messages, system_prompt, tools, idle_seconds)
         if self._ends_epoch(draft):
-            draft = await off_loop(len(given), self._begin, draft)
+            draft = await off_loop(len(messages), self._begin, draft)
         # What was appended meanwhile is new; all else has been read.
         is_whole = len(history) == draft.branch.length
         return draft if is_whole else self._draft(history, system_prompt, tools, idle_seconds)
@@ -516,19 +641,44 @@ class View:
     ) -> Draft:
         """Return a draft for a compaction: none of it is sent."""
         size = self._count_new(history)
-        given = self._unshared(history, size)
-        return await off_loop(size, self._look_sync, given, system_prompt, tools)
+        messages = self._unshared(history, size)
+        return await off_loop(size, self._look_sync, messages, system_prompt, tools)
 
     def _look_sync(
         self, history: Sequence[Message], system_prompt: str, tools: Sequence[ToolDefinition]
     ) -> Draft:
         with self._builder.lock:
+            self._pass_settings()
             return self._builder.draft(history, system_prompt, tools)
+
+    def _pass_settings(self) -> None:
+        """Pass on what may have been assigned since the last request."""
+        self._choose_policy()
+        reasoning = self._builder.reasoning
+        reasoning.model, reasoning.server_drops = self.model, self.server_drops
+        self._maker.notes.provider, self._scheduler.native = self.provider, self.native
+        self._scheduler.ask, self._scheduler.codec = self.ask, self.codec
+        self._scheduler.execute = self.execute
+        self._builder.change_writer = self.change_writer
+
+    def _choose_policy(self) -> None:
+        """Use the policy of the model, where there are several and the budget has others."""
+        if not self.policies:
+            return
+        policy = find_policy(self.policies, self.model) or self._policy_of_all
+        budget = self._scheduler.budget
+        if policy == self.policy or not isinstance(budget, AdaptableBudget):
+            return
+        self._policies_used[self.policy] = budget
+        self.policy = policy
+        self._maker.use_policy(policy)
+        entry = self._policies_used.get(policy)
+        self._scheduler.use_budget(budget.with_policy(policy) if entry is None else entry)
 
     @staticmethod
     def _unshared(history: Sequence[Message], size: int) -> Sequence[Message]:
         """Return a copy for a thread: the owner may append to the list meanwhile."""
-        return history if size <= MOST_IN_LOOP else list(history)
+        return list(history) if goes_off_loop(size) else history
 
     def _read(
         self,
@@ -538,8 +688,7 @@ class View:
         idle_seconds: float,
     ) -> Draft:
         with self._builder.lock:
-            reasoning = self._builder.reasoning
-            reasoning.model, reasoning.server_drops = self.model, self.server_drops
+            self._pass_settings()
             draft = self._builder.draft(history, system_prompt, tools, idle_seconds=idle_seconds)
             self._seen = draft.branch.length, history[-1] if history else None
         return draft
@@ -548,14 +697,18 @@ class View:
         # What can be left out without a summary goes first, unless that would hardly help: the
         # next request would begin another epoch.
         with self._builder.lock:
-            begun = self._builder.begin(draft)
+            beginning = self._builder.begin(draft)
         # It is larger if the epoch was cut to the window. The size of all of it then says whether a
         # compactor that failed is asked again: what was cut never grows beyond the window.
-        hardly_helps = _WORTHWHILE * draft.tokens < begun.tokens <= draft.tokens
-        return draft if hardly_helps else begun
+        # Without hidden thinking: to lose that of this epoch is no gain.
+        before, after = map(self._maker.visible_tokens, (draft, beginning))
+        return draft if _WORTHWHILE * before < after <= before else beginning
 
     def _ends_epoch(self, draft: Draft) -> bool:
-        return draft.continues and (not draft.fits or bool(self._scheduler.due(draft)))
+        if not draft.continues:
+            return False
+        draft.is_within = draft.fits and not self._scheduler.due(draft)
+        return not draft.is_within
 
     def _count_new(self, history: Sequence[Message]) -> int:
         """Return how many messages of a history have to be read."""
@@ -570,13 +723,13 @@ class View:
         with self._builder.lock:
             return self._finish(self._builder.cut(draft), compaction, notes)
 
-    def _of_list(self, history: list[Message], prepared: Prepared) -> Prepared:
+    def _of_list(self, history: list[Message], request: Prepared) -> Prepared:
         """Return what was prepared of a copy of the owner's list, as prepared of the list."""
         latest = self._latest
         if latest is None or latest.branch.given is history:
-            return prepared
+            return request
         self._latest = latest = latest.of_list(history)
-        return attrs.evolve(prepared, messages=latest.view, history=latest.branch.history)
+        return attrs.evolve(request, messages=latest.view, history=latest.branch.history)
 
     def _finish(
         self, draft: Draft, compaction: Compaction | None, notes: Sequence[Note] = ()
@@ -588,8 +741,9 @@ class View:
             # An owner who keeps what was sent gets the summary back as a plain system message.
             self._builder.lineage.remember_sent(draft.view)
             continuity = self._builder.commit(draft)
+            self._scheduler.note_sent(self.model)
             if not continuity.extends:
-                self._epoch_changes = continuity.changes
+                self._epoch = self._next_epoch(draft, compaction, continuity)
         return Prepared(
             messages=view,
             history=draft.branch.history,
@@ -597,15 +751,28 @@ class View:
             compaction=compaction if compaction is not None and compaction.reason else None,
             tokens=draft.tokens,
             fits=draft.fits,
-            notes=(*_failures(compaction), *notes, *draft.notes),
+            notes=(*_failures(compaction), *notes, *draft.notes, *continuity.notes),
             extends=continuity.extends,
             reused_tokens=continuity.reused_tokens,
             changes=continuity.changes,
+            prefix=None if draft.epoch.prefix == draft.beside else draft.epoch.prefix,
         )
 
-    def _changes(self, target: CompactionTarget | None, prepared: Prepared) -> list[dict[str, Any]]:
+    def _next_epoch(
+        self, draft: Draft, compaction: Compaction | None, continuity: Continuity
+    ) -> EpochNote:
+        rewritten = max(0, draft.tokens - continuity.reused_tokens)
+        return EpochNote(
+            number=self._epoch.number + 1,
+            changes=continuity.changes,
+            tokens_rewritten=rewritten,
+            price=cache_terms(self.model).write * rewritten,
+            summary=Usage() if compaction is None else compaction.usage,
+        )
+
+    def _changes(self, target: CompactionTarget | None, request: Prepared) -> list[dict[str, Any]]:
         """Return the events to send: one for each step that changed the view, and for an epoch."""
-        stages = () if self._latest is None else self._latest.stages
+        stages = () if self._latest is None else self._latest.new_stages
         steps: list[dict[str, Any]] = [
             {
                 **_sender(self, target),
@@ -616,20 +783,20 @@ class View:
             for stage in stages
             if stage.after is not stage.before
         ]
-        return [*steps, *self._epoch_start(target, prepared)]
+        return [*steps, *self._epoch_start(target, request)]
 
     def _epoch_start(
-        self, target: CompactionTarget | None, prepared: Prepared
+        self, target: CompactionTarget | None, request: Prepared
     ) -> list[dict[str, Any]]:
         """Return the event of a request that begins an epoch; nothing for any other."""
-        if prepared.extends:
+        if request.extends:
             return []
-        stale, _ = self._builder.reasoning.left_out_of(prepared.messages)
+        stale, _ = self._builder.reasoning.left_out_of(request.messages)
         epoch = {
             "record": events.EpochStart,
-            "changes": prepared.changes,
-            "reused_tokens": prepared.reused_tokens,
-            "tokens": prepared.tokens,
+            "changes": request.changes,
+            "reused_tokens": request.reused_tokens,
+            "tokens": request.tokens,
             "stale_replies": len(stale),
         }
         return [{**_sender(self, target), **epoch}]

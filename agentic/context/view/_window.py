@@ -36,7 +36,9 @@ class Note:
         "summary_by_digest",
         "outputs_truncated",
         "messages_left_out",
+        "prefix_changed",
         "over_window",
+        "over_request",
     ]
     text: str
     """The note as a sentence."""
@@ -63,8 +65,8 @@ class WindowFitter:
         at = prefix_length(view) - 1
         if at < 0 or view[at].summary is None:
             return view
-        shown = self._show(view[at], self.summary_tokens(overhead_tokens))
-        return view if shown is view[at] else [*view[:at], shown, *view[at + 1 :]]
+        summary = self._show(view[at], self.summary_tokens(overhead_tokens))
+        return view if summary is view[at] else [*view[:at], summary, *view[at + 1 :]]
 
     def summary_tokens(self, overhead_tokens: int) -> int:
         """Return the most tokens that a summary may take, given the overhead."""
@@ -79,13 +81,23 @@ class WindowFitter:
             self._shown = (message, most, _shorten(message, most, self.token_cache))
         return self._shown[2]
 
+    @property
+    def fit_tokens(self) -> int | None:
+        """The size for which the latest cut was made; a cut for another room may have kept it."""
+        return None if self._fit is None else self._fit.max_tokens
+
+    def resume(self, fit_tokens: int) -> None:
+        """Take over the cut of another process, by its `fit_tokens`."""
+        self._fit = strategies.FitContextWindow(fit_tokens, self.counter, tokens_per_media=None)
+
     def cut(self, view: list[Message], room: int) -> tuple[list[Message], list[Note]]:
         """Return a view of at most `room` tokens, dropping the oldest messages first."""
         # A new fold cuts anew, which changes the start of the request. The room differs a little at
         # every turn, as the system prompt and the calibration do, and a cut that is good enough
         # stays.
         if self._fit is None or not _STILL_GOOD * room <= self._fit.max_tokens <= room:
-            self._fit = strategies.FitContextWindow(room, self.counter, tokens_per_media=None)
+            self.resume(room)
+        assert self._fit is not None  # noqa: S101  for the checker of types
         recent = _recent(view, self.policy.min_recent_messages)
         # First the cut that leaves room for some turns. Where that would cost one of the newest
         # messages, one that uses all the room.
@@ -127,17 +139,17 @@ class WindowFitter:
 def _recent(view: list[Message], least: int) -> list[int]:
     """Return the positions of the newest messages: at least `least`, in whole rounds."""
     positions: list[int] = []
-    for found in reversed(split_rounds(view)):
+    for group in reversed(split_rounds(view)):
         # What is kept from before the summary is not recent, however short the rest is.
-        if len(positions) >= least or found.messages[0].summary:
+        if len(positions) >= least or group.messages[0].summary:
             break
-        positions += found.positions
+        positions += group.positions
     return sorted(positions)
 
 
-def _holds(fit: strategies.Fit, view: list[Message], wanted: list[int]) -> bool:
+def _holds(fit: strategies.Fit, view: list[Message], positions: list[int]) -> bool:
     """Return whether a cut view has the messages at these positions of the whole one."""
-    return {id(view[at]) for at in wanted} <= {id(message) for message in fit.messages}
+    return {id(view[at]) for at in positions} <= {id(message) for message in fit.messages}
 
 
 def _truncate_outputs(
@@ -145,10 +157,10 @@ def _truncate_outputs(
 ) -> list[Message]:
     """Shorten the outputs of these messages, except for pinned ones."""
     shorter = strategy.compact([view[at] for at in recent])
-    changed = view.copy()
+    copy = view.copy()
     for at, message in zip(recent, shorter, strict=True):
-        changed[at] = view[at] if view[at].pinned else message
-    return changed
+        copy[at] = view[at] if view[at].pinned else message
+    return copy
 
 
 def _outputs_truncated(chars: int) -> Note:

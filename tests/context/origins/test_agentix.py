@@ -46,7 +46,7 @@ def tool_rounds(count: int, size: int = 400) -> list[Message]:
 TASK = [Message("system", "You review."), Message("user", "Review it.")]
 
 
-def test_e1_default_is_a_no_op() -> None:
+def test_default_is_a_no_op() -> None:
     """The same list object when nothing changed."""
 
     class Mine(ContextStrategy):
@@ -61,7 +61,7 @@ def test_e1_default_is_a_no_op() -> None:
     "strategy",
     [TrimRounds(9), TruncateToolOutputs(9_000), FitContextWindow(90_000), Chain([TrimRounds(9)])],
 )
-def test_e1_unchanged_list_is_the_same(strategy: ContextStrategy) -> None:
+def test_unchanged_list_is_the_same(strategy: ContextStrategy) -> None:
     """So that whoever asked can tell."""
     messages = [*TASK, *tool_rounds(3)]
 
@@ -82,7 +82,7 @@ def last(messages: list[Message]) -> list[Message]:
 
 
 @pytest.mark.parametrize("strategy", [Last(), last])
-def test_e1_whatever_fits_is_a_strategy(strategy: Last | Callable[..., list[Message]]) -> None:
+def test_whatever_fits_is_a_strategy(strategy: Last | Callable[..., list[Message]]) -> None:
     """An object with the method, or a callable: in a chain and in the loop."""
     said = [Message("user", "one"), Message("user", "two")]
     decider = ScriptedDecider("Hello.")
@@ -94,7 +94,7 @@ def test_e1_whatever_fits_is_a_strategy(strategy: Last | Callable[..., list[Mess
 
 
 @pytest.mark.parametrize(("keep", "changes"), [(TrimRounds(9), 0), (last, 1)])
-def test_e1_only_changed_view_is_told(
+def test_only_changed_view_is_told(
     keep: ContextStrategy | Callable[..., list[Message]], changes: int
 ) -> None:
     """`context_changed` fires only when a strategy changed the view."""
@@ -106,7 +106,7 @@ def test_e1_only_changed_view_is_told(
     assert recorder.names.count("context_changed") == changes
 
 
-def test_e2_trim_rounds() -> None:
+def test_trim_rounds() -> None:
     """System prompt, task, the newest rounds and what stands between them."""
     messages = [*TASK, *tool_rounds(9)]
 
@@ -114,7 +114,7 @@ def test_e2_trim_rounds() -> None:
     assert TrimRounds(2).compact(messages) == [*TASK, *messages[-6:]]
 
 
-def test_e3_truncate_tool_outputs() -> None:
+def test_truncate_tool_outputs() -> None:
     """In place, pairing kept, idempotent: what was clipped is not clipped again."""
     messages = [*TASK, *tool_rounds(2, 1_000), *tool_rounds(1, 50)]
 
@@ -129,14 +129,14 @@ def test_e3_truncate_tool_outputs() -> None:
 
 
 @pytest.mark.parametrize(("text", "count"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2)])
-def test_e4_the_heuristic_counter_rounds_up(text: str, count: int) -> None:
+def test_the_heuristic_counter_rounds_up(text: str, count: int) -> None:
     """`HeuristicTokenCounter(chars_per_token=4.0)`, and `approx_token_counter` is one."""
     assert asks(HeuristicTokenCounter) == "(chars_per_token=4.0)"
     assert HeuristicTokenCounter().count(text) == approx_token_counter.count(text) == count
     assert HeuristicTokenCounter(2.0).count(text) == -(-len(text) // 2)
 
 
-def test_e5_fit_context_window() -> None:
+def test_fit_context_window() -> None:
     """Names and defaults of the source, `low_watermark`, and an option of our own."""
     assert asks(FitContextWindow) == (
         f"(max_tokens, {SIZES}reserve_tokens=0, per_message_overhead=4, tokens_per_media=600, "
@@ -144,7 +144,7 @@ def test_e5_fit_context_window() -> None:
     )
 
 
-def test_e5_prefix_task_then_fitting_rounds() -> None:
+def test_prefix_task_then_fitting_rounds() -> None:
     """With `low_watermark=1.0` as many as fit: one more would not."""
     messages = [*TASK, *tool_rounds(30)]
 
@@ -156,7 +156,7 @@ def test_e5_prefix_task_then_fitting_rounds() -> None:
     assert fit.tokens + count_tokens(messages[-len(fit.messages) : -len(fit.messages) + 2]) > 800
 
 
-def test_e5_low_water_cuts_rarely_deeply() -> None:
+def test_low_water_cuts_rarely_deeply() -> None:
     """Turn by turn the view starts anew far less often than one that keeps as much as fits."""
     messages = [*TASK, *tool_rounds(60)]
 
@@ -168,7 +168,7 @@ def test_e5_low_water_cuts_rarely_deeply() -> None:
     assert breaks(FitContextWindow(1_600)) * 3 < breaks(FitContextWindow(1_600, low_watermark=1.0))
 
 
-def test_e5_minimum_is_kept_even_over() -> None:
+def test_minimum_is_kept_even_over() -> None:
     """Prefix, task and the newest round; and which of them is most of it."""
     messages = [*TASK, *tool_rounds(3, 4_000)[:-1]]
 
@@ -178,7 +178,7 @@ def test_e5_minimum_is_kept_even_over() -> None:
     assert FitContextWindow(500).fit(messages).too_large == "the newest round"
 
 
-def test_e6_the_counts() -> None:
+def test_the_counts() -> None:
     """Text, tool calls, a flat estimate a media part, overhead; keywords as in the source."""
     tail = f"{SIZES}per_message_overhead=4, tokens_per_media=600)"
     picture = Media("image/png", b"\x89PNG")

@@ -27,7 +27,7 @@ def chat(length: int) -> list[dict[str, Any]]:
     return [{"role": ("user", "assistant")[n % 2], "content": f"number {n}"} for n in range(length)]
 
 
-def test_d1_the_door() -> None:
+def test_count_is_called_by_the_same_arguments() -> None:
     """`estimate_tokens(messages, model="gpt-3.5-turbo")`."""
     parameters = inspect.signature(estimate_tokens).parameters
 
@@ -36,7 +36,7 @@ def test_d1_the_door() -> None:
 
 
 @pytest.mark.parametrize("model", ["gpt-3.5-turbo", "gpt-4o"])
-def test_d1_overheads_are_four_one_two(model: str) -> None:
+def test_overheads_are_four_one_two(model: str) -> None:
     """Beside the texts and the role's own word, by the exact tokenizer."""
     messages = [PROMPT, *chat(6)]
     counter = tokens.for_model(model)
@@ -47,7 +47,7 @@ def test_d1_overheads_are_four_one_two(model: str) -> None:
     assert estimate_tokens([], model) == 2
 
 
-def test_d1_else_all_characters_by_four() -> None:
+def test_else_all_characters_by_four() -> None:
     """A model without a tokenizer: every text, the role's included, and nothing else."""
     messages = [PROMPT, *chat(6)]
     characters = sum(len(each["role"]) + len(each["content"]) for each in messages)
@@ -56,7 +56,7 @@ def test_d1_else_all_characters_by_four() -> None:
 
 
 @pytest.mark.parametrize("model", ["gpt-4o", "my-model"])
-def test_d1_picture_costs_a_flat_estimate(model: str) -> None:
+def test_picture_costs_a_flat_estimate(model: str) -> None:
     """600 tokens, and none of the characters of its base64."""
     url = {"url": "data:image/png;base64," + "A" * 90_000}
     message = {"role": "user", "content": [{"type": "image_url", "image_url": url}]}
@@ -64,7 +64,7 @@ def test_d1_picture_costs_a_flat_estimate(model: str) -> None:
     assert 600 <= estimate_tokens([message], model) <= 610
 
 
-def test_d1_unloadable_tokenizer_falls_back_too() -> None:
+def test_unloadable_tokenizer_falls_back_too() -> None:
     """No package, no network: a process of its own still gets a number."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", WITHOUT_TOKENIZER],
@@ -76,7 +76,7 @@ def test_d1_unloadable_tokenizer_falls_back_too() -> None:
     assert done.stdout.strip() == str((len("user") + 400) // 4), done.stderr
 
 
-def test_d2_the_door() -> None:
+def test_trim_is_called_by_the_same_arguments() -> None:
     """`truncate_messages(messages, keep=10, preserve_system=True)`."""
     parameters = inspect.signature(truncate_messages).parameters.values()
 
@@ -86,7 +86,7 @@ def test_d2_the_door() -> None:
     ]
 
 
-def test_d2_prompt_plus_the_last_ones() -> None:
+def test_prompt_plus_the_last_ones() -> None:
     """A new list, the caller's own objects, nothing mutated."""
     messages = [PROMPT, *chat(50)]
     before = copy.deepcopy(messages)
@@ -98,17 +98,17 @@ def test_d2_prompt_plus_the_last_ones() -> None:
 
 
 @pytest.mark.parametrize("keep", [4, 5])
-def test_d2_prompt_is_not_counted_twice(keep: int) -> None:
+def test_prompt_is_not_counted_twice(keep: int) -> None:
     """Also where it is among the last ones."""
     assert truncate_messages([PROMPT, *chat(3)], keep) == [PROMPT, *chat(3)]
 
 
-def test_d2_nothing_kept_is_not_everything() -> None:
+def test_nothing_kept_is_not_everything() -> None:
     """`keep=0` leaves the system prompt."""
     assert truncate_messages([PROMPT, *chat(3)], keep=0) == [PROMPT]
 
 
-def test_d2_orphan_at_cut_is_dropped() -> None:
+def test_orphan_at_cut_is_dropped() -> None:
     """No view starts with the result of a call that is gone."""
     call = {"id": "c1", "type": "function", "function": {"name": "run", "arguments": "{}"}}
     messages = [
@@ -122,7 +122,7 @@ def test_d2_orphan_at_cut_is_dropped() -> None:
     assert truncate_messages(messages, keep=4) == messages[-4:]
 
 
-def test_d4_nothing_is_compacted_unless_asked() -> None:
+def test_nothing_is_compacted_unless_asked() -> None:
     """Sixty requests to an agent without a budget: the last sees all that was ever said."""
     decider = ScriptedDecider(*[f"answer {n} " + "word " * 500 for n in range(60)])
     store = history.MemoryStore()

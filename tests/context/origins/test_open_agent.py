@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentic.context.config import (
+from agentic.compat.open_agent_sdk import (
     CompactContext,
     CompactDecision,
     ContextConfig,
@@ -54,14 +54,14 @@ def compact(messages: list[Message], **options: Any) -> list[Message]:
     return asyncio.run(manager.compact(messages, custom_instructions=instructions))
 
 
-def test_c2_truncation_strategy() -> None:
+def test_truncation_strategy() -> None:
     """Names and defaults: keep_recent=10, preserve_system=True, preserve_tool_chains=True."""
     assert asks(TruncationStrategy) == (
         "(keep_recent=10, preserve_system=True, preserve_tool_chains=True)"
     )
 
 
-def test_c2_keep_recent_keeps_last_ones() -> None:
+def test_keep_recent_keeps_last_ones() -> None:
     """Ten, the system prompt not among them."""
     messages = [Message("system", "Be brief."), *say(30)]
 
@@ -69,7 +69,7 @@ def test_c2_keep_recent_keeps_last_ones() -> None:
 
 
 @pytest.mark.parametrize(("preserve", "kept"), [(True, [0, 7, 8]), (False, [7, 8])])
-def test_c2_preserve_system(preserve: bool, kept: list[int]) -> None:
+def test_preserve_system(preserve: bool, kept: list[int]) -> None:
     """Not preserved, a system prompt goes like any other message."""
     messages = [Message("system", "Be brief."), *say(8)]
 
@@ -79,7 +79,7 @@ def test_c2_preserve_system(preserve: bool, kept: list[int]) -> None:
 
 
 @pytest.mark.parametrize(("preserve", "kept"), [(True, [2, 3, 4]), (False, [4])])
-def test_c2_preserve_tool_chains(preserve: bool, kept: list[int]) -> None:
+def test_preserve_tool_chains(preserve: bool, kept: list[int]) -> None:
     """A chain across the cut stays whole or goes whole: never half of it."""
     messages = [*say(2), *round_of("a"), Message("user", "And now?")]
 
@@ -88,7 +88,7 @@ def test_c2_preserve_tool_chains(preserve: bool, kept: list[int]) -> None:
     assert view == [messages[at] for at in kept]
 
 
-def test_c3_importance_strategy() -> None:
+def test_importance_strategy() -> None:
     """Names and defaults: five numbers."""
     assert asks(ImportanceStrategy) == (
         "(keep_recent=10, user_message_score=1.0, assistant_message_score=0.6, "
@@ -116,7 +116,7 @@ READ = ToolCall("b", "read", '{"path": "out/report_7.json"}')
         ),
     ],
 )
-def test_c3_assistants_words_are_weighed(what: list[Message], score: float) -> None:
+def test_assistants_words_are_weighed(what: list[Message], score: float) -> None:
     """It stays below its score as the threshold, and goes above."""
     messages = [*what, Message("user", "Go on.")]
 
@@ -129,14 +129,14 @@ def test_c3_assistants_words_are_weighed(what: list[Message], score: float) -> N
     assert what[0] not in high
 
 
-def test_c3_users_and_tools_score_full() -> None:
+def test_users_and_tools_score_full() -> None:
     """Nothing that a user said and no tool chain goes, however high the threshold."""
     messages = [Message("user", "hm"), *round_of("t"), Message("user", "Go on.")]
 
     assert ImportanceStrategy(1, min_score_threshold=1.0).compact(messages) is messages
 
 
-def test_c3_an_error_scores_higher() -> None:
+def test_an_error_scores_higher() -> None:
     """Where calls score little, one that failed outlives one that did not."""
     failed, task = round_of("a", error=ToolError("no such file")), [Message("user", "Go on.")]
     strategy = ImportanceStrategy(1, tool_use_score=0.2)
@@ -146,7 +146,7 @@ def test_c3_an_error_scores_higher() -> None:
     assert view == [*failed, *task]
 
 
-def test_c3_system_recent_and_chains_stay() -> None:
+def test_system_recent_and_chains_stay() -> None:
     """System messages and the recent ones whatever they score; a chain whole or not at all."""
     nothing = ImportanceStrategy(3, 0.0, 0.0, 0.0, min_score_threshold=1.0)
     prompt = Message("system", "Be brief.")
@@ -155,7 +155,7 @@ def test_c3_system_recent_and_chains_stay() -> None:
     assert nothing.compact(messages) == [prompt, *messages[-3:]]
 
 
-def test_c4_summarization_strategy() -> None:
+def test_summarization_strategy() -> None:
     """Names and defaults: keep_recent=10, a chunk of 20, 500 tokens, no model of its own."""
     assert asks(SummarizationStrategy) == (
         "(keep_recent=10, summarize_chunk_size=20, max_summary_tokens=500, summarize_with=None)"
@@ -163,7 +163,7 @@ def test_c4_summarization_strategy() -> None:
 
 
 @pytest.mark.parametrize(("length", "passes"), [(30, 1), (31, 2), (50, 2), (70, 3)])
-def test_c4_chunk_is_one_folding_pass(length: int, passes: int) -> None:
+def test_chunk_is_one_folding_pass(length: int, passes: int) -> None:
     """Twenty messages a pass; each pass is given the summary of those before."""
     prompts: list[str] = []
 
@@ -187,7 +187,7 @@ def test_c4_chunk_is_one_folding_pass(length: int, passes: int) -> None:
 
 
 @pytest.mark.parametrize("by_model", [True, False])
-def test_c4_summary_keeps_to_its_tokens(by_model: bool) -> None:
+def test_summary_keeps_to_its_tokens(by_model: bool) -> None:
     """Whoever writes it: 500 tokens by the configuration's counter."""
 
     async def ask(_: str) -> str:
@@ -200,7 +200,7 @@ def test_c4_summary_keeps_to_its_tokens(by_model: bool) -> None:
     assert 50 < CharCounter().count(kept[0].summary.content) <= 500
 
 
-def test_c5_context_config() -> None:
+def test_context_config() -> None:
     """Names and defaults, word for word."""
     assert asks(ContextConfig) == (
         "(max_context_tokens=32000, target_tokens=28000, strategy='truncation', "
@@ -209,7 +209,7 @@ def test_c5_context_config() -> None:
     )
 
 
-def test_c5_it_builds_a_manager() -> None:
+def test_it_builds_a_manager() -> None:
     """With should_compact, compact and count_tokens."""
     assert asks(ContextManager) == "(config)"
     assert asks(ContextManager.should_compact) == "(self, messages)"
@@ -218,7 +218,7 @@ def test_c5_it_builds_a_manager() -> None:
 
 
 @EVERY
-def test_c5_target_is_trigger_not_size(strategy: str) -> None:
+def test_target_is_trigger_not_size(strategy: str) -> None:
     """One token over it is due; what a cut leaves is by the strategy, here far below."""
     messages = say(200)
     size = ContextManager(ContextConfig()).count_tokens(messages)
@@ -233,7 +233,7 @@ def test_c5_target_is_trigger_not_size(strategy: str) -> None:
 
 
 @EVERY
-def test_c5_rewriting_spares_the_given_list(strategy: str) -> None:
+def test_rewriting_spares_the_given_list(strategy: str) -> None:
     """A new list comes back; nothing of the caller's changes."""
     messages = say(300)
     before = list(messages)
@@ -244,7 +244,7 @@ def test_c5_rewriting_spares_the_given_list(strategy: str) -> None:
     assert all(one is other for one, other in zip(messages, before, strict=True))
 
 
-def test_c6_context_and_decision() -> None:
+def test_context_and_decision() -> None:
     """Names, order and defaults of what the hook is given and gives."""
     assert asks(CompactContext) == (
         "(trigger, current_tokens, target_tokens, message_count, custom_instructions=None)"
@@ -255,7 +255,7 @@ def test_c6_context_and_decision() -> None:
 @EVERY
 @pytest.mark.parametrize("waits", [True, False])
 @pytest.mark.parametrize(("length", "trigger"), [(300, "auto"), (14, "manual")])
-def test_c6_hook_guards_every_compaction(
+def test_hook_guards_every_compaction(
     strategy: str, waits: bool, length: int, trigger: str
 ) -> None:
     """Sync or async; cancel means untouched."""
@@ -285,7 +285,7 @@ def test_c6_hook_guards_every_compaction(
 
 
 @EVERY
-def test_c6_custom_summary_replaces_the_compactors(strategy: str) -> None:
+def test_custom_summary_replaces_the_compactors(strategy: str) -> None:
     """No model is asked; the text stands where the summary would."""
 
     async def ask(_: str) -> str:

@@ -8,8 +8,8 @@ import attrs
 import pytest
 
 from agentic import history, loop
+from agentic.compat.open_agent_sdk import SummarizationStrategy
 from agentic.context import budget, compactors
-from agentic.context.config import SummarizationStrategy
 from agentic.context.strategies import FitContextWindow, Importance
 from agentic.messages import Message
 from agentic.testing import EventRecorder, ScriptedDecider
@@ -46,7 +46,7 @@ def check(messages: list[Message], policy: budget.Policy = N_OR_K) -> budget.Com
     return asyncio.run(budget.Manager(LETTERS, Clerk(), policy).compact_if_needed(messages))
 
 
-def test_b6_six_recent_messages_by_default() -> None:
+def test_six_recent_messages_by_default() -> None:
     """`min_recent_messages`=6; N and K are off until they are set."""
     assert budget.Policy(0).min_recent_messages == 6
     assert (budget.Policy(0).max_messages, budget.Policy(0).max_tokens) == (None, None)
@@ -62,12 +62,12 @@ def test_b6_six_recent_messages_by_default() -> None:
         (say(30, 12_800), "tokens"),
     ],
 )
-def test_b6_n_or_k_whichever_first(messages: list[Message], reason: str | None) -> None:
+def test_n_or_k_whichever_first(messages: list[Message], reason: str | None) -> None:
     """Thirty messages since the last summary, or 128,000 tokens in the view."""
     assert check(messages).reason == reason
 
 
-def test_b6_n_counts_from_last_summary() -> None:
+def test_n_counts_from_last_summary() -> None:
     """After a summary thirty more are needed, what it kept not counted."""
     history_now = check(say(30)).messages
     kept = len(history_now) - 1
@@ -78,14 +78,14 @@ def test_b6_n_counts_from_last_summary() -> None:
 
 
 @pytest.mark.parametrize(("count", "reason"), [(9, None), (10, "tokens")])
-def test_b6_nothing_below_recent_plus_four(count: int, reason: str | None) -> None:
+def test_nothing_below_recent_plus_four(count: int, reason: str | None) -> None:
     """However large those few are: the prompt and a summary are none of them."""
     messages = [Message("system", "Be brief."), *say(count, 100_000)]
 
     assert check(messages).reason == reason
 
 
-def test_b6_k_does_not_fire_forever() -> None:
+def test_k_does_not_fire_forever() -> None:
     """K is measured on the view: after a compaction that is small again."""
     policy = budget.Policy(0, max_tokens=3_000)
     messages, reasons = say(29), []
@@ -98,7 +98,7 @@ def test_b6_k_does_not_fire_forever() -> None:
     assert all(one is None or other is None for one, other in itertools.pairwise(reasons))
 
 
-def test_b6_small_view_triggers_nothing() -> None:
+def test_small_view_triggers_nothing() -> None:
     """The archive may be as long as it likes: what counts is what the model sees."""
     manager = budget.Manager(LETTERS, Clerk(), budget.Policy(0, max_tokens=3_000))
     messages = [Message("user", "Go."), *say(100)]
@@ -109,7 +109,7 @@ def test_b6_small_view_triggers_nothing() -> None:
     assert (done.reason, done.messages is messages) == (None, True)
 
 
-def test_b12_failing_summarizer_fails_no_conversation() -> None:
+def test_failing_summarizer_fails_no_conversation() -> None:
     """It loses nothing, is reported, and the request is served."""
     manager = budget.Manager(LETTERS, Away(), budget.Policy(0, max_messages=10))
     store = history.MemoryStore()
@@ -133,7 +133,7 @@ def test_b12_failing_summarizer_fails_no_conversation() -> None:
     assert all(isinstance(each.error, ConnectionError) for each in ends)  # type: ignore[attr-defined]
 
 
-def test_b13_importance_scoring_is_built() -> None:
+def test_importance_scoring_is_built() -> None:
     """Small talk goes, and what names something stays."""
     messages = [
         Message("user", "Mend src/parser.py."),
@@ -145,7 +145,7 @@ def test_b13_importance_scoring_is_built() -> None:
     assert Importance(keep_recent=1).compact(messages) == [messages[0], *messages[2:]]
 
 
-def test_b13_cheaper_model_may_write_summaries() -> None:
+def test_cheaper_model_may_write_summaries() -> None:
     """It is any callable: the agent's own model is not asked."""
     asked: list[str] = []
 
@@ -169,7 +169,7 @@ def test_b13_cheaper_model_may_write_summaries() -> None:
 @pytest.mark.parametrize(
     "word", ["background summaries", "summary levels", "semantic chunking", "caching of summaries"]
 )
-def test_b13_design_has_all_the_rest(word: str) -> None:
+def test_design_has_all_the_rest(word: str) -> None:
     """Each is named on a page of `design/`, with where it would go."""
     pages = [page.read_text().casefold() for page in DESIGN.glob("*.md")]
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agentic.compat.open_agent_sdk import ContextConfig
 from agentic.context.budget import Policy
 from agentic.context.compactors import Digest
-from agentic.context.config import ContextConfig
 from agentic.context.strategies import (
     ClearToolOutputs,
     ContextStrategy,

@@ -10,14 +10,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentic.context.budget import Compactor, Manager, Policy
-from agentic.context.compactors import Digest
-from agentic.context.config import (
+from agentic.app.replay import ReplayPolicy
+from agentic.compat.open_agent_sdk import (
     ContextConfig,
     ImportanceStrategy,
     SummarizationStrategy,
     TruncationStrategy,
 )
+from agentic.context.budget import Compactor, Manager, Policy
+from agentic.context.compactors import Digest
 from agentic.context.strategies import (
     ClearToolOutputs,
     ContextStrategy,
@@ -29,7 +30,6 @@ from agentic.context.view import View
 from agentic.history import MemoryStore
 from agentic.loop import Runner
 from agentic.messages import Message, close_open_rounds
-from agentic.replay import ReplayPolicy
 from agentic.session import Session
 from agentic.testing import ScriptedDecider, ScriptedExecutor, conversations
 from agentic.tokens import CharCounter

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from agentic.context.budget import Policy
 from agentic.context.strategies import ClearToolOutputs
 from agentic.context.view import Prepared, View
-from agentic.messages import Message, ToolCall, ToolResult, from_plain, split_rounds, to_plain
+from agentic.messages import (
+    Message,
+    ToolCall,
+    ToolResult,
+    close_open_rounds,
+    from_plain,
+    split_rounds,
+    to_plain,
+)
+from agentic.testing import conversations
 from agentic.tokens import CharCounter
 from agentic.usage import Usage
 
@@ -301,3 +310,14 @@ def test_equal_copies_are_the_same_list() -> None:
         assert owner.view.prepare_sync(copy.deepcopy(owner.talk)).compaction is None
 
     assert owner.compactor.asked == asked
+
+
+@given(messages=conversations())
+def test_repair_grows_as_it_is_made_at_once(messages: list[Message]) -> None:
+    """Turn by turn, whatever is damaged: the same objects, and as many made up."""
+    view = View(Policy(10_000_000))
+    for length in range(len(messages) + 1):
+        sent = view.prepare_sync(messages[:length]).messages
+        if any(each.content.startswith("This came after the call was given up") for each in sent):
+            return  # what was made up was replied to and stays, which no cold repair can know
+        assert sent == close_open_rounds(messages[:length])

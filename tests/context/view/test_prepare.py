@@ -10,10 +10,11 @@ import pytest
 
 from agentic import events
 from agentic.context import compactors
-from agentic.context.budget import Manager, Policy
+from agentic.context.budget import Compaction, Manager, Policy
 from agentic.context.strategies import KeepLast
 from agentic.context.view import View
 from agentic.messages import Message
+from agentic.protocols import CompactionReason
 from agentic.tokens import CharCounter
 from agentic.usage import Usage
 
@@ -106,15 +107,20 @@ def test_each_event_loop_may_have_waiters() -> None:
     assert asyncio.run(prepare_twice()) == 1
 
 
-def test_what_looks_like_a_manager_is_served() -> None:
+def test_any_budget_is_served() -> None:
     """It need not be one of attrs; ahead of a limit, it alone knows what to do."""
 
     class Own:
         def __init__(self) -> None:
             self.manager = Manager(CharCounter(), Slow(), Policy(1_000))
+            self.policy, self.counter = self.manager.policy, self.manager.counter
+            self.compactor = self.manager.compactor
 
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self.manager, name)
+        def due(self, messages: list[Message], *, size: int) -> CompactionReason | None:
+            return self.manager.due(messages, size=size)
+
+        async def compact_if_needed(self, messages: list[Message], **options: Any) -> Compaction:
+            return await self.manager.compact_if_needed(messages, **options)
 
     async def prepare_in_a_loop(view: View) -> list[str]:
         assert await view.prepare_ahead(_talk(25)) is None

@@ -191,3 +191,34 @@ def test_a_rewound_list_has_its_branchs_state() -> None:
     view.prepare_sync([*talk, Message("user", "Go back.")])
 
     assert view.state()["compaction"] == early
+
+
+def test_cut_after_a_refusal_survives_a_restart() -> None:
+    """The next request extends the smaller one, from whichever View."""
+    talk = _talk(60)
+    view = View(Policy(2_000), counter=CharCounter())
+    sent = view.prepare_sync(talk).messages
+    smaller = view.shrink_sync(sent)
+    again = View(Policy(2_000), counter=CharCounter(), state=json.loads(json.dumps(view.state())))
+    talk += [Message("assistant", "Done."), Message("user", "Go on.")]
+
+    warm, cold = view.prepare_sync(talk), again.prepare_sync(talk)
+
+    assert smaller is not None
+    assert len(smaller.messages) < len(sent)
+    assert warm.messages == cold.messages == [*smaller.messages, *talk[-2:]]
+    assert warm.extends
+    assert cold.extends
+    assert again.state()["epoch"] == view.state()["epoch"]
+
+
+def test_state_from_before_refusals_were_stored_is_read() -> None:
+    """As a version wrote it that did not know them."""
+    view = View(Policy(2_000), counter=CharCounter())
+    view.prepare_sync(_talk(60))
+    state = view.state()
+    del state["epoch"]["shrunk_tokens"]
+
+    again = View(Policy(2_000), counter=CharCounter(), state=state)
+
+    assert again.prepare_sync(_talk(60)).messages == view.prepare_sync(_talk(60)).messages
