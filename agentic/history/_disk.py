@@ -38,15 +38,26 @@ _REMEDIES = {
 """The remedy for a system error, by its number."""
 
 
-@contextlib.contextmanager
-def reporting(path: Path) -> Iterator[None]:
+class _Reporting:
+    # A class, because a generator takes as long at each append as the write.
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, problem: BaseException | None, __: object) -> None:
+        if isinstance(problem, OSError):
+            remedy = _REMEDIES.get(problem.errno or 0, "the system refused")
+            what = f"{problem.strerror or problem} ({remedy})"
+            raise HistoryNotWritten(str(self._path), what) from problem
+
+
+def reporting(path: Path) -> contextlib.AbstractContextManager[None]:
     """Turn an OSError into `HistoryNotWritten`, with a remedy."""
-    try:
-        yield
-    except OSError as problem:
-        remedy = _REMEDIES.get(problem.errno or 0, "the system refused")
-        what = f"{problem.strerror or problem} ({remedy})"
-        raise HistoryNotWritten(str(path), what) from problem
+    return _Reporting(path)
 
 
 def make_folders(folder: Path) -> list[Path]:
@@ -68,8 +79,8 @@ def open_private(path: str, flags: int) -> int:
 
 def write_private(path: Path, content: bytes, *, fsync: bool) -> None:
     """Write a file under another name, then rename it: after a kill it is complete or absent."""
-    with staged(path, content, fsync=fsync) as written:
-        written.replace(path)
+    with staged(path, content, fsync=fsync) as file:
+        file.replace(path)
     if fsync:
         sync_folders([path.parent])
 

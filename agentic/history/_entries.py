@@ -6,6 +6,8 @@ An entry is a JSON object on one line, which ends with `\n`:
     {"v":1,"type":"replace","messages":[...]}    these messages replaced the history
     {"v":1,"type":"restore","messages":[...]}    a replace was undone, resulting in these messages
 
+Messages that are appended together are an entry each, of which all but the last have `"more":true`.
+
 The entry of a message may have a `"key"`, by which a repeated append finds it (its caller may not
 know whether the first one was stored), and then `"redacted": true` once a redaction has changed it.
 
@@ -31,15 +33,29 @@ import attrs
 
 from agentic.errors import ConfigError, HistoryConflict, HistoryCorrupt, HistoryTooNew
 from agentic.history._validate import check_message
-from agentic.messages import Message, from_plain, same, to_plain
+from agentic.messages import Message, from_plain, same, to_json
 
 Kind: TypeAlias = Literal["message", "replace", "restore"]
 _KINDS: tuple[str, ...] = get_args(Kind)
 _VERSION = 1
+_LEAST = 3
+"""The fields of the entry of a message without a key: `v`, `type` and `message`."""
 _KEY = b'"key":'
-_FIELDS = {"v", "type", "key", "message", "messages", "redacted", "optional", "must_understand"}
+# Made once: `json.dumps` would make an encoder for each line.
+_dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_UTF_8 = ("utf-8", "surrogatepass")
+_loads = json.JSONDecoder().decode
+_FIELDS = {"v", "type", "more", "key", "message", "messages", "redacted", "optional"}
+_FIELDS |= {"must_understand"}
 BEGINNING = b'{"v":'
 """The beginning of every entry, or of a torn one as far as it goes."""
+
+MESSAGE = b'{"v":1,"type":"message",'
+"""The beginning of the entry of a message, as this library writes it."""
+
+MORE = MESSAGE + b'"more":true,'
+"""The beginning of the entry of a message that was appended together with the next one: it counts
+only if that one is there, so such an entry at the end of a file was never acknowledged."""
 
 REDACTION = b'{"v":1,"type":"redact",'
 """The beginning of a redaction entry. Messages loaded before it still contain what was removed."""
@@ -78,8 +94,9 @@ def encode_message(message: Message, key: str | None = None) -> bytes:
     Raises:
         ConfigError: `message` is not a Message, or could not be read back.
     """
-    keyed = {} if key is None else {"key": key}
-    return _encode({"type": "message", **keyed, "message": _readable(message)})
+    name = "" if key is None else f'"key":{_dumps(key)},'
+    # The version comes first, so that even a torn entry is recognized by how it begins.
+    return f'{{"v":1,"type":"message",{name}"message":{_to_json(message)}}}\n'.encode(*_UTF_8)
 
 
 def encode_view(kind: Literal["replace", "restore"], messages: Iterable[Message]) -> bytes:
@@ -90,7 +107,8 @@ def encode_view(kind: Literal["replace", "restore"], messages: Iterable[Message]
 
     Raises what `encode_message` raises.
     """
-    return _encode({"type": kind, "messages": [_readable(message) for message in messages]})
+    texts = ",".join(map(_to_json, messages))
+    return f'{{"v":1,"type":"{kind}","messages":[{texts}]}}\n'.encode(*_UTF_8)
 
 
 def decode(line: bytes, session: str, offset: int = 0) -> Entry | None:
@@ -105,10 +123,10 @@ def decode(line: bytes, session: str, offset: int = 0) -> Entry | None:
         HistoryCorrupt: the line is complete but is not an entry.
         HistoryTooNew: only a newer version can read the entry.
     """
-    if not line.strip():
-        return None
     try:
-        return _read(parse_line(line))
+        if line.startswith(MESSAGE):
+            return _read(parse_line(line))
+        return _read(parse_line(line)) if line.strip() else None
     except _UnknownError as unknown:
         raise HistoryTooNew(session, offset, str(unknown)) from unknown
     except (ValueError, RecursionError) as problem:
@@ -117,13 +135,12 @@ def decode(line: bytes, session: str, offset: int = 0) -> Entry | None:
 
 def parse_line(line: bytes) -> Any:
     """Return the JSON data in a line, or raise ValueError, or RecursionError if it is too deep."""
-    return json.loads(line.decode("utf-8", "surrogatepass"))
+    return _loads(line.decode(*_UTF_8))
 
 
 def dump_line(plain: dict[str, Any]) -> bytes:
     """Return JSON data as a line, without the newline."""
-    text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "surrogatepass")
+    return _dumps(plain).encode(*_UTF_8)
 
 
 def count_summarized(messages: Sequence[Message]) -> int | None:
@@ -166,25 +183,20 @@ def read_key(line: bytes) -> str | None:
     return key if isinstance(key, str) else None
 
 
-def _readable(message: Message) -> dict[str, Any]:
-    """Return the JSON form of a message, after checking that it can be read back.
+def _to_json(message: Message) -> str:
+    """Return the JSON form of a message that can be read back.
 
     An unreadable entry would make the whole session unreadable, and entries cannot be removed. So
     the check comes before the write.
     """
-    plain = to_plain(check_message(message))
-    from_plain(plain)
-    return plain
-
-
-def _encode(entry: dict[str, Any]) -> bytes:
     try:
-        # The version comes first, so that even a torn entry is recognized by how it begins.
-        return dump_line({"v": _VERSION, **entry}) + b"\n"
+        return to_json(check_message(message))
+    except ConfigError:
+        raise
     except (TypeError, ValueError, RecursionError) as problem:
         raise ConfigError(
             "message",
-            entry,
+            message,
             "messages whose native payload and extra fields are JSON data",
             f"convert what is not JSON ({problem})",
         ) from problem
@@ -214,18 +226,21 @@ def _read_known(plain: dict[str, Any]) -> Entry:
     # The type, too, as where a file is recognized as a session: true and 1.0 equal 1.
     if type(version) is not int or version != _VERSION or kind not in _KINDS:
         raise _UnknownError(f"an entry of type {kind!r} in version {version!r} of the format")
-    needed = plain.get("must_understand", [])
+    # As nearly every entry is; what it says is as below.
+    if kind == "message" and len(plain) == _LEAST and type(plain.get("message")) is dict:
+        return Entry("message", (_read_message(plain["message"]),))
+    names = plain.get("must_understand", [])
     # str(), because an item may be anything, and what is unhashable cannot be looked up.
-    if not isinstance(needed, list) or not all(name in _FIELDS for name in map(str, needed)):
-        raise _UnknownError(f"an entry of type {kind!r} with must_understand {needed!r}")
+    if not isinstance(names, list) or not all(name in _FIELDS for name in map(str, names)):
+        raise _UnknownError(f"an entry of type {kind!r} with must_understand {names!r}")
     # A message is one item, a view a list of them: the rest is the same.
-    found = [plain.get("message")] if kind == "message" else plain.get("messages")
-    if not isinstance(found, list):
+    plains = [plain.get("message")] if kind == "message" else plain.get("messages")
+    if not isinstance(plains, list):
         raise ValueError(f"an entry of type {kind!r} without messages")  # noqa: TRY004  as above
     key = plain.get("key")
     return Entry(
         kind,
-        tuple(map(_read_message, found)),
+        tuple(map(_read_message, plains)),
         key if isinstance(key, str) else None,
         plain.get("redacted") is True,
     )
@@ -237,6 +252,6 @@ def _read_message(plain: Any) -> Message:
     except ConfigError as problem:
         # Not damaged but newer: the error should say "update", not "restore the file".
         if problem.name in {"v", "must_understand"}:
-            told = f"a message with {problem.name} {problem.given!r}"
-            raise _UnknownError(told) from problem
+            sentence = f"a message with {problem.name} {problem.given!r}"
+            raise _UnknownError(sentence) from problem
         raise

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import attrs
 
-from agentic._lazy import asyncio
-from agentic._waiting import threaded
+from agentic._base._lazy import asyncio
+from agentic._base._waiting import threaded
 from agentic.errors import HistoryCorrupt
+from agentic.history._abilities import SessionInfo
 from agentic.history._disk import (
     make_folders,
     open_locked,
@@ -24,7 +25,6 @@ from agentic.history._disk import (
 )
 from agentic.history._jsonl import REMAINS, JsonlStore, find_beside
 from agentic.history._outputs import Outputs
-from agentic.history._protocols import SessionInfo
 from agentic.history._session_file import find_end, is_session, survey
 from agentic.history._sessions import (
     BaseSessions,
@@ -95,14 +95,14 @@ class JsonlSessions(BaseSessions):
         path = self._find(session_id)
         title, outputs = self._title(path), Outputs(path, self.fsync)
         with path.open("rb") as file:
-            left = await asyncio.to_thread(find_end, file)
+            rest = await asyncio.to_thread(find_end, file)
             file.seek(0)
-            while left > 0:
-                for line in await asyncio.to_thread(file.readlines, min(left, _BATCH_BYTES)):
+            while rest > 0:
+                for line in await asyncio.to_thread(file.readlines, min(rest, _BATCH_BYTES)):
                     # readlines() stops only past its hint: it may return what was appended since.
-                    if left > 0 and line.strip():
+                    if rest > 0 and line.strip():
                         yield line
-                    left -= len(line)
+                    rest -= len(line)
         if title:
             yield encode_title_line(title)
         for ref in outputs.refs():
@@ -124,10 +124,10 @@ class JsonlSessions(BaseSessions):
         path = self._path(session_id)
         if path.is_file():
             with path.open("rb") as file:
-                found = is_session(file)
-            if found is False:
+                match = is_session(file)
+            if match is False:
                 raise HistoryCorrupt(str(path), 0, "it is not a session")
-            if found or empty:
+            if match or empty:
                 return path
         raise self._missing(session_id)
 
@@ -140,8 +140,8 @@ class JsonlSessions(BaseSessions):
             # Other programs keep JSON lines, too: a file whose name is no id was not made here.
             if path.suffix == _SUFFIX and is_session_id(path.name.removesuffix(_SUFFIX))
         )
-        found = [info for info in infos if info is not None]
-        return sorted(found, key=lambda info: info.changed_at, reverse=True)
+        sessions = [info for info in infos if info is not None]
+        return sorted(sessions, key=lambda info: info.changed_at, reverse=True)
 
     def _try(self, path: Path) -> SessionInfo | None:
         """Describe the session in a file; None if it is not a session, or was removed meanwhile."""
@@ -155,21 +155,21 @@ class JsonlSessions(BaseSessions):
             return None
 
     def _describe(self, path: Path) -> SessionInfo | None:
-        changed = from_timestamp(path.stat().st_mtime)
+        moment = from_timestamp(path.stat().st_mtime)
         with path.open("rb") as file:
-            seen = survey(file)
-        if seen.is_session is None:
+            overview = survey(file)
+        if overview.is_session is None:
             return None
-        if not seen.is_session:
+        if not overview.is_session:
             _log.warning("%s is not listed: no line of it is an entry of a session", path)
             return None
         return SessionInfo(
             id=path.name.removesuffix(_SUFFIX),
             title=self._title(absolute(path)),
-            messages=seen.messages,
-            summarized=seen.summarized,
-            created_at=in_utc(seen.begun or changed),
-            changed_at=changed,
+            messages=overview.messages,
+            summarized=overview.summarized,
+            created_at=in_utc(overview.begun or moment),
+            changed_at=moment,
         )
 
     def _title(self, path: Path) -> str:
@@ -209,7 +209,7 @@ class JsonlSessions(BaseSessions):
                 sync_folders([self.folder])
 
     @threaded
-    def _import(self, session_id: str, found: Exported) -> None:
+    def _import(self, session_id: str, export: Exported) -> None:
         """Create a session under its own lock; its file stays empty until all is written."""
         path = self._path(session_id)
         require_flock("JsonlSessions")
@@ -220,21 +220,21 @@ class JsonlSessions(BaseSessions):
                     if any(line.strip() for line in file):
                         raise already_exists(str(path))
                 try:
-                    self._fill(path, found)
+                    self._fill(path, export)
                 # Still under the lock, so that nobody finds half an import.
                 except BaseException:
                     self._clear(path)
                     path.unlink()
                     raise
 
-    def _fill(self, path: Path, found: Exported) -> None:
+    def _fill(self, path: Path, export: Exported) -> None:
         # Outputs and title first, and the entries last: only they make it a session.
         self._clear(path)  # what a killed import left
         outputs = Outputs(path, self.fsync)
-        for output in found.outputs.values():
+        for output in export.outputs.values():
             outputs.put(output)
-        self._set_title(path, found.title)
-        content = b"".join(entry.text + b"\n" for entry in found.entries)
+        self._set_title(path, export.title)
+        content = b"".join(entry.text + b"\n" for entry in export.entries)
         write_private(path, content, fsync=self.fsync)
 
     def _clear(self, path: Path) -> None:

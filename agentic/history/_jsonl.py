@@ -10,19 +10,20 @@ the message again. The old file is replaced, not overwritten, so its blocks may 
 until the file system reuses them.
 """
 
+import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, ParamSpec, TypeVar
 
 import attrs
 
-from agentic._lazy import asyncio
-from agentic._waiting import SerialThread, in_thread
+from agentic._base._lazy import asyncio
+from agentic._base._waiting import SerialThread, in_thread
 from agentic.errors import NothingToRestore
 from agentic.history._disk import reporting, sync_folders, write_private
-from agentic.history._entries import decode, encode_message, encode_view
+from agentic.history._entries import MESSAGE, MORE, decode, encode_view
 from agentic.history._log import Log
 from agentic.history._outputs import Outputs
 from agentic.history._redaction import Redacted, RedactionRequest, log_redaction, redact_lines
@@ -36,7 +37,7 @@ from agentic.history._session_file import (
     read_restored,
     read_view,
 )
-from agentic.history._stores import BaseStore
+from agentic.history._stores import Addition, BaseStore
 from agentic.history._validate import absolute
 from agentic.messages import Message
 
@@ -87,6 +88,9 @@ class JsonlStore(BaseStore):
     _revised: int | None = attrs.field(default=None, init=False, repr=False)
     """The size of the file when the revision was last read."""
 
+    _signature: tuple[int, ...] = attrs.field(default=(), init=False, repr=False)
+    """What `_sign` returned of the file whose history is known."""
+
     @_log.default
     def _make_log(self) -> Log:
         return Log(self.path, self.fsync)
@@ -99,6 +103,7 @@ class JsonlStore(BaseStore):
         """Release the lock, after any write in progress is complete."""
         await self._do(self._log.close)
         self._worker.close()
+        self._knowledge.history = None
 
     @property
     def _name(self) -> str:
@@ -107,8 +112,8 @@ class JsonlStore(BaseStore):
     async def _exists(self) -> bool:
         return self.path.exists()
 
-    async def _append(self, message: Message, key: str | None) -> None:
-        await self._do(self._append_line, message, encode_message(message, key), key)
+    async def _append(self, batch: Sequence[Addition]) -> None:
+        await self._do(self._append_lines, batch)
 
     async def _has_key(self, key: str) -> bool:
         nothing: frozenset[str] = frozenset()
@@ -119,10 +124,22 @@ class JsonlStore(BaseStore):
         return await self._look(read_full, nothing)
 
     async def _load(self) -> StoredView:
+        # Before it is read: what is written meanwhile gives it another signature.
+        self._signature = self._sign()
         return await self._look(read_view, StoredView([], 0, 0))
 
-    async def _replace(self, view: list[Message], known: Known | None, replaces: int) -> None:
-        await self._do(self._replace_view, view, encode_view("replace", view), known, replaces)
+    async def _recall(self) -> StoredView | None:
+        history, signature = self._knowledge.history, self._signature
+        if history is None or not self._worker.is_idle or signature != self._sign():
+            return None
+        end = signature[-1]
+        # Else an append was stored while the file was read.
+        if end != self._knowledge.seen:
+            return None
+        return StoredView(history.copy(), end, end, sound=self._knowledge.sound)
+
+    async def _replace(self, view: list[Message], base: Known | None, replaces: int) -> None:
+        await self._do(self._replace_view, view, encode_view("replace", view), base, replaces)
 
     async def _restore(self) -> None:
         await self._worker.run(self._restore_view)
@@ -141,43 +158,58 @@ class JsonlStore(BaseStore):
     async def _redact(self, request: RedactionRequest) -> None:
         await self._worker.run(partial(self._redact_file, request))
 
-    def _append_line(self, message: Message, line: bytes, key: str | None) -> None:
-        found = None if key is None else self._log.find_key(key)
-        if found and (entry := decode(found.text, self._name, found.offset)):
-            entry.check_repeated(message, self._name)
-            self._knowledge.repeat(found.offset)
+    def _append_lines(self, batch: Sequence[Addition]) -> None:
+        fresh = [each for each in batch if each.key is None or not self._repeats(each, each.key)]
+        if not fresh:
             return
-        end = self._write(line, key)
-        begin = end - len(line)
-        self._knowledge.append(begin, begin, end)
+        lines = [each.line for each in fresh]
+        # Only with its last line is a batch complete.
+        lines[:-1] = [MORE + line.removeprefix(MESSAGE) for line in lines[:-1]]
+        end = self._write(lines, [each.key for each in fresh])
+        begin = end - sum(map(len, lines))
+        for each, line in zip(fresh, lines, strict=True):
+            self._knowledge.append(begin, begin, begin + len(line), each.message)
+            begin += len(line)
+        if self._knowledge.history is not None:
+            self._signature = self._sign()
+
+    def _repeats(self, addition: Addition, key: str) -> bool:
+        """Return whether a message with this key is stored; the caller then knows it."""
+        match = self._log.find_key(key)
+        entry = decode(match.text, self._name, match.offset) if match else None
+        if match is None or entry is None:
+            return False
+        entry.check_repeated(addition.message, self._name)
+        self._knowledge.repeat(match.offset)
+        return True
 
     def _replace_view(
-        self, view: list[Message], line: bytes, known: Known | None, replaces: int
+        self, view: list[Message], line: bytes, base: Known | None, replaces: int
     ) -> None:
         here = self._log.claim()
-        if known is None:
+        if base is None:
             self._knowledge.check_seen(here, self._name)
         # The usual case covers everything, and then nothing has to be read.
-        elif not self._knowledge.covers(here, known, replaces):
+        elif not self._knowledge.covers(here, base, replaces):
             nothing: tuple[list[tuple[int, Message]], int] = ([], 0)
-            stored, _ = self._read(read_placed, nothing)
-            line = encode_view("replace", merge(view, known, replaces, stored, self._name))
-        self._knowledge.replace(self._write(line))
+            entries, _ = self._read(read_placed, nothing)
+            line = encode_view("replace", merge(view, base, replaces, entries, self._name))
+        self._knowledge.replace(self._write([line]))
 
     def _restore_view(self) -> None:
         self._log.claim()
-        restored = self._read(read_restored, None)
-        if restored is None:
+        view_before = self._read(read_restored, None)
+        if view_before is None:
             raise NothingToRestore(self._name)
-        line = encode_view("restore", restored)
-        end = self._write(line)
+        line = encode_view("restore", view_before)
+        end = self._write([line])
         self._knowledge.restore(end - len(line), end)
 
-    def _write(self, line: bytes, key: str | None = None) -> int:
-        end = self._log.append(line, key)
-        others = self._revised not in (None, end - len(line))
+    def _write(self, lines: Sequence[bytes], keys: Sequence[str | None] = ()) -> int:
+        end = self._log.append(lines, keys)
+        others = self._revised not in (None, end - sum(map(len, lines)))
         # What others have written since counts once, however many entries it is.
-        self._revision, self._revised = self._revision + 1 + others, end
+        self._revision, self._revised = self._revision + len(lines) + others, end
         return end
 
     def _find_revision(self) -> int:
@@ -186,20 +218,28 @@ class JsonlStore(BaseStore):
             self._revision, self._revised = self._revision + 1, size
         return self._revision
 
+    def _sign(self) -> tuple[int, ...]:
+        """Return what changes with every write to the file; its size comes last."""
+        try:
+            stat = os.stat(self.path)  # noqa: PTH116  Path.stat takes twice as long
+        except OSError:  # whoever reads it says why
+            return (0,)
+        return (stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size)
+
     def _redact_file(self, request: RedactionRequest) -> None:
         end = self._log.claim()
         with reporting(self.path), self.path.open("rb") as file:
             lines = [line.text for line in read_forwards(file)]
-        redacted = redact_lines(lines, request, self._name)
+        redaction = redact_lines(lines, request, self._name)
         # The outputs first and the entries last: if it is interrupted, the redaction can be
         # repeated, because the entries still say what to remove.
-        gone = _remove_outputs(self.path, redacted)
+        refs = _remove_outputs(self.path, redaction)
         with reporting(self.path):
             # Incomplete lines, which were never acknowledged and are never read.
-            for left in find_beside(self.path, REMAINS):
-                left.unlink()
+            for remains in find_beside(self.path, REMAINS):
+                remains.unlink()
         _change_title(self.path, request)
-        self._log.rewrite(_join(redacted.lines, end) + request.record(gone) + b"\n")
+        self._log.rewrite(_join(redaction.lines, end) + request.record(refs) + b"\n")
         log_redaction(request, self._name)
         self._knowledge.redact()
         self._revision, self._revised = self._revision + 1, self._log.claim()
@@ -234,18 +274,18 @@ def _join(lines: list[bytes], size: int) -> bytes:
     return content if len(content) >= size else content.ljust(size - 1) + b"\n"
 
 
-def _remove_outputs(path: Path, redacted: Redacted) -> list[str]:
+def _remove_outputs(path: Path, redaction: Redacted) -> list[str]:
     outputs = Outputs(path, fsync=True)
     with reporting(outputs.folder):
-        gone = [ref for ref in outputs.refs() if redacted.must_go(ref, outputs.get(ref) or b"")]
-        for ref in gone:
+        refs = [ref for ref in outputs.refs() if redaction.must_go(ref, outputs.get(ref) or b"")]
+        for ref in refs:
             (outputs.folder / ref).unlink()
         if outputs.folder.is_dir():
             # A killed writer may have left the secret in a file that has no reference yet.
-            for left in outputs.folder.glob("*.part"):
-                left.unlink()
+            for part in outputs.folder.glob("*.part"):
+                part.unlink()
             sync_folders([outputs.folder])
-    return gone
+    return refs
 
 
 def find_beside(path: Path, suffixes: str) -> list[Path]:

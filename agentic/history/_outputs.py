@@ -17,15 +17,15 @@ from agentic.history._disk import make_folders, reporting, sync_folders, write_p
 REF = re.compile(r"out-[0-9a-f]{16}")
 
 
-def encode_output(given: object) -> bytes:
+def encode_output(output: object) -> bytes:
     """Return an output as the bytes that are stored, or raise ConfigError if it is not a str.
 
     >>> encode_output("1 failed")
     b'1 failed'
     """
-    if not isinstance(given, str):
-        raise ConfigError("output", given, "a str", "decode bytes before they are kept")
-    return given.encode("utf-8", "surrogatepass")
+    if not isinstance(output, str):
+        raise ConfigError("output", output, "a str", "decode bytes before they are kept")
+    return output.encode("utf-8", "surrogatepass")
 
 
 def decode_output(content: bytes, ref: str) -> str:
@@ -60,20 +60,20 @@ def make_ref(content: bytes) -> str:
     return f"out-{hashlib.sha256(content).hexdigest()[:16]}"
 
 
-def check_ref(given: object) -> str:
+def check_ref(ref: object) -> str:
     """Return a reference, or raise ConfigError for anything else, such as a path.
 
     >>> check_ref("out-0123456789abcdef")
     'out-0123456789abcdef'
     """
-    if not isinstance(given, str) or not REF.fullmatch(given):
+    if not isinstance(ref, str) or not REF.fullmatch(ref):
         raise ConfigError(
             "ref",
-            given,
+            ref,
             "out- and 16 hex digits, as put() returns it",
             "copy the reference from the notice of the output",
         )
-    return given
+    return ref
 
 
 @attrs.frozen

@@ -5,7 +5,8 @@ copy of an archived message, such as a summary, was made from many messages: it 
 from this one. A summary keeps rare details: a path, a number, a key. So a quotation is found by
 what occurs only in that message: whole lines and long words. The notes of all summaries are removed
 entirely, because no search reliably finds everything in data of an unknown form. If a secret is
-named, it is removed from every string of the session.
+named, it is removed from every string of the session. A provider's own compaction is opaque: no
+search finds anything in it, so those that may have read the message are removed.
 
 The redaction is recorded as an entry of its own, which older readers skip:
 
@@ -22,7 +23,7 @@ from typing import Any, Self, TypeAlias
 
 import attrs
 
-from agentic._validate import must_be
+from agentic._base._validate import must_be
 from agentic.errors import ConfigError, HistoryCorrupt, MessageNotFound
 from agentic.history._entries import decode, dump_line, parse_line
 from agentic.history._outputs import REF
@@ -102,8 +103,8 @@ class RedactionRequest:
             return
         # A secret inside its own replacement would come back with it.
         if not isinstance(value, str) or not value.strip() or value in self.replacement:
-            allowed = "a text that is not blank and not in the replacement"
-            raise ConfigError("secret", "***", allowed, "leave it out to redact the message only")
+            rule = "a text that is not blank and not in the replacement"
+            raise ConfigError("secret", "***", rule, "leave it out to redact the message only")
 
     def hide(self, text: str) -> str:
         """Return a text with each occurrence of the secret replaced."""
@@ -130,8 +131,8 @@ class RedactionRequest:
     def hide_in_title(self, title: str) -> str:
         """Do the same for a title; a result that is not a valid title becomes empty."""
         self.note(title)
-        hidden = self.hide(title)
-        return hidden if is_title(hidden) else ""
+        text = self.hide(title)
+        return text if is_title(text) else ""
 
     def record(self, outputs: Iterable[str]) -> bytes:
         """Return the entry that records the redaction, without a newline."""
@@ -165,10 +166,10 @@ class Redacted:
         instead = self.request.replacement
         # A payload is sent back byte for byte, so one that quotes the text cannot be mended, only
         # dropped.
-        changed: Plain = _map_strings(lambda text: self.quotations.hide(text, instead), message)
-        if changed == message:
+        copy: Plain = _map_strings(lambda text: self.quotations.hide(text, instead), message)
+        if copy == message:
             return message
-        return {key: value for key, value in changed.items() if key not in _PAYLOADS}
+        return _without_payloads(copy)
 
     def hide_record(self, plain: Any) -> Any:
         """Return the record of a run, as JSON data, without what is to be removed.
@@ -182,14 +183,14 @@ class Redacted:
         if name in _FACTS:
             return plain
         if isinstance(plain, dict):
-            changed = {key: self._hide_text(value, key) for key, value in plain.items()}
+            copy = {key: self._hide_text(value, key) for key, value in plain.items()}
             # As in `hide_quotations`.
-            is_message = "role" in plain and changed != plain
-            return {k: v for k, v in changed.items() if not (is_message and k in _PAYLOADS)}
+            is_message = "role" in plain and (copy != plain or _is_opaque(plain))
+            return {k: v for k, v in copy.items() if not (is_message and k in _PAYLOADS)}
         if isinstance(plain, list):
             # The arguments of a workflow begin with the id of its session.
-            kept = plain[:1] if name == "args" else []
-            return [*kept, *(self._hide_text(value, "") for value in plain[len(kept) :])]
+            first = plain[:1] if name == "args" else []
+            return [*first, *(self._hide_text(value, "") for value in plain[len(first) :])]
         if not isinstance(plain, str):
             return self.request.hide_in(plain)
         if self.quotations.is_whole(plain):
@@ -224,22 +225,27 @@ def redact_lines(lines: Sequence[bytes], request: RedactionRequest, session: str
     request.tally.count = 0  # a transaction may be repeated
     steps = [_EntryLine.read(line, session) for line in lines]
     archive = [message for step in steps if step.kind == "message" for message in step.messages]
-    archived = {_key(message): message for message in archive}
-    wanted = {_key(message): message for message in _find(steps, archive, request, session)}
-    others = [message for key, message in archived.items() if key not in wanted]
+    by_key = {_key(message): message for message in archive}
+    targets = {_key(message): message for message in _find(steps, archive, request, session)}
+    others = [message for key, message in by_key.items() if key not in targets]
     # The words of the replacement are no quotation, even if the message has them, too.
-    quotations = Quotations.find(wanted.values(), [*others, request.replacement])
-    refs = {ref for message in wanted.values() for ref in REF.findall(_dump(message))}
-    redacted = Redacted(request, quotations, frozenset(refs))
+    quotations = Quotations.find(targets.values(), [*others, request.replacement])
+    refs = {ref for message in targets.values() for ref in REF.findall(_dump(message))}
+    # Of a secret, nobody knows in which messages it was.
+    first = next((n for n, each in enumerate(archive) if _key(each) in targets), 0)
+    earlier = set() if request.secret else {_key(each) for each in archive[:first]}
+    redaction = Redacted(request, quotations, frozenset(refs))
 
     def change(message: Plain) -> Plain:
         key = _key(message)
-        if key in wanted:
+        if key in targets:
             return _empty(message, request.replacement)
-        return message if key in archived else redacted.hide_quotations(message)
+        if key not in earlier and _is_opaque(message):
+            message = _without_payloads(message)
+        return message if key in by_key else redaction.hide_quotations(message)
 
-    redacted.lines.extend(step.change(change, redacted, session) for step in steps)
-    return redacted
+    redaction.lines.extend(step.change(change, redaction, session) for step in steps)
+    return redaction
 
 
 def log_redaction(request: RedactionRequest, session: str) -> None:
@@ -267,28 +273,28 @@ class _EntryLine:
         """The messages in it; those that are summaries without their notes."""
         if not self.kind:
             return []
-        found = [self.plain["message"]] if self.kind == "message" else self.plain["messages"]
-        return [_without_notes(message) for message in found]
+        plains = [self.plain["message"]] if self.kind == "message" else self.plain["messages"]
+        return [_without_notes(message) for message in plains]
 
-    def change(self, change: Callable[[Plain], Plain], redacted: Redacted, session: str) -> bytes:
+    def change(self, change: Callable[[Plain], Plain], redaction: Redacted, session: str) -> bytes:
         """Return the line without what is to be removed; an output that contains it is blanked."""
-        changed = dict(self.plain)
+        copy = dict(self.plain)
         if self.kind == "message":
-            changed["message"] = change(self.messages[0])
+            copy["message"] = change(self.messages[0])
         elif self.kind:
-            changed["messages"] = list(map(change, self.messages))
-        elif changed.get("type") == "output":
-            content = str(changed.get("text")).encode("utf-8", "surrogatepass")
-            return b"" if redacted.must_go(str(changed.get("ref")), content) else self.line
-        request = redacted.request
+            copy["messages"] = list(map(change, self.messages))
+        elif copy.get("type") == "output":
+            content = str(copy.get("text")).encode("utf-8", "surrogatepass")
+            return b"" if redaction.must_go(str(copy.get("ref")), content) else self.line
+        request = redaction.request
         request.note(self.plain)
-        before, after = _dump(self.plain), _dump(request.hide_in(changed))
+        before, after = _dump(self.plain), _dump(request.hide_in(copy))
         # The line as it was, not as we would write it: another version may have written it.
         if before == after and not self._hides(request):
             return self.line
-        if self.kind == "message" and "key" in changed:
+        if self.kind == "message" and "key" in copy:
             # Whoever repeats the append has the message as it was before.
-            after = _dump(request.hide_in({**changed, "redacted": True}))
+            after = _dump(request.hide_in({**copy, "redacted": True}))
         line = after.encode("utf-8", "surrogatepass")
         try:
             # A secret such as "message" is also part of the format.
@@ -316,16 +322,32 @@ def _find(
     steps: Sequence[_EntryLine], archive: Sequence[Plain], request: RedactionRequest, session: str
 ) -> Sequence[Plain]:
     """Return the message and all messages with its id."""
-    wanted = request.message_id
-    if isinstance(wanted, int):
-        found = list(archive[wanted : wanted + 1])
+    message_id = request.message_id
+    if isinstance(message_id, int):
+        messages = list(archive[message_id : message_id + 1])
     else:
         everything = (message for step in steps for message in step.messages)
         # In views, too: a message that a replace brought in is in no entry of its own.
-        found = [message for message in everything if message.get("id") == wanted]
-    if not found:
-        raise MessageNotFound(session, wanted)
-    return found
+        messages = [message for message in everything if message.get("id") == message_id]
+    if not messages:
+        raise MessageNotFound(session, message_id)
+    return messages
+
+
+def _without_payloads(message: Plain) -> Plain:
+    return {key: value for key, value in message.items() if key not in _PAYLOADS}
+
+
+def _is_opaque(message: Plain) -> bool:
+    """Return whether a provider's compaction is in the payload of a message."""
+    return any(_has_compaction(message.get(key)) for key in _PAYLOADS)
+
+
+def _has_compaction(payload: Any) -> bool:
+    if isinstance(payload, dict):
+        is_one = payload.get("type") == "compaction"
+        return is_one or any(map(_has_compaction, payload.values()))
+    return isinstance(payload, list) and any(map(_has_compaction, payload))
 
 
 def _key(message: Plain) -> str:
@@ -466,8 +488,8 @@ def _map_strings(
     if isinstance(plain, str) and name not in names:
         parsed = _parse(plain) if name == "arguments" else None
         if isinstance(parsed, dict | list):
-            changed = _map_strings(change, parsed, names=frozenset())
-            return plain if changed == parsed else json.dumps(changed, ensure_ascii=False)
+            text = _map_strings(change, parsed, names=frozenset())
+            return plain if text == parsed else json.dumps(text, ensure_ascii=False)
         return change(plain)
     if isinstance(plain, dict):
         return {key: _map_strings(change, value, key, names) for key, value in plain.items()}

@@ -12,8 +12,7 @@ from typing import TypeAlias
 
 import attrs
 
-from agentic._protocols import Rewriter
-from agentic._validate import is_whole
+from agentic._base._validate import is_whole
 from agentic.errors import ConfigError, HistoryChanged, HistoryConflict
 from agentic.messages import (
     Message,
@@ -23,6 +22,7 @@ from agentic.messages import (
     split_rounds,
     to_plain,
 )
+from agentic.protocols import Rewriter
 
 Placed: TypeAlias = Sequence[tuple[int, Message]]
 """The stored history, unrepaired: the position of each message's entry, and the message."""
@@ -93,14 +93,14 @@ def counts_replaced(store: Rewriter) -> bool:
     return any(each.name == "replaces" or each.kind is each.VAR_KEYWORD for each in parameters)
 
 
-async def _load_after(store: Rewriter, known: Sequence[Message]) -> list[Message]:
-    """Return the messages of the history that follow `known`."""
+async def _load_after(store: Rewriter, earlier: Sequence[Message]) -> list[Message]:
+    """Return the messages of the history that follow `earlier`."""
     # This load comes last before the replace: another task may have loaded meanwhile, and
     # `replaces` counts in what was loaded last.
     history = await store.load()
-    if not begins_with(history, known):
+    if not begins_with(history, earlier):
         raise HistoryChanged
-    return history[len(known) :]
+    return history[len(earlier) :]
 
 
 @attrs.frozen
@@ -114,6 +114,8 @@ class StoredView:
     """The point in the session up to which it goes, in the store's own terms."""
     session: int | None = None
     """The number of the session in its database; None if there is none."""
+    sound: int = 0
+    """How many of the first messages are known to need no repair, as `count_sound` says."""
 
 
 @attrs.define(eq=False)
@@ -156,19 +158,29 @@ class Knowledge:
     """The point up to which the caller knows what is stored; None before the first load."""
     known: Known | None = attrs.field(factory=Known)
     """The list that `replaces` counts in; None from a replace or restore until the next load."""
+    history: list[Message] | None = None
+    """The stored history up to `seen`, unrepaired, so that it need not be read again; None if the
+    caller does not know all of it."""
+    sound: int = 0
+    """How many of its first messages need no repair."""
 
     def load(self, view: StoredView, loaded: int) -> None:
         """Record that the caller knows a view, of which it was given so many messages."""
         self.seen = view.seen
         self.known = Known(view.end, loaded, session=view.session)
+        # A copy: the caller may have been given the list itself, and may change it.
+        self.history, self.sound = view.messages.copy(), view.sound
 
-    def append(self, position: int, before: object, after: object) -> None:
+    def append(self, position: int, before: object, after: object, message: Message) -> None:
         """Record that the caller knows what it appended; it knows all if it knew all before."""
         if self.known:
             self.known.note(position)
-        # Else somebody else has written in between, and the caller does not know that.
         if self.seen == before:
             self.seen = after
+            if self.history is not None:
+                self.history.append(message)
+        else:  # somebody else has written in between, and the caller does not know that
+            self.history = None
 
     def repeat(self, position: int) -> None:
         """Record that the caller knows an entry that it has just appended a second time."""
@@ -177,17 +189,17 @@ class Knowledge:
 
     def replace(self, after: object) -> None:
         """Record that the caller knows the new history, but has not loaded it."""
-        self.seen, self.known = after, None
+        self.seen, self.known, self.history = after, None, None
 
     def restore(self, before: object, after: object) -> None:
         """Record that the caller knows what it restored, unless it did not know what was before."""
         if self.seen in {None, before}:
             self.seen = after
-        self.known = None
+        self.known = self.history = None
 
     def redact(self) -> None:
         """Record that the caller knows nothing: what it loaded still contains what was removed."""
-        self.seen, self.known = _OUTDATED, None
+        self.seen, self.known, self.history = _OUTDATED, None, None
 
     def check_seen(self, here: object, session: str) -> None:
         """Raise if the caller has not seen all of the history that it replaces.
@@ -198,7 +210,7 @@ class Knowledge:
         if self.seen == _OUTDATED:
             raise HistoryConflict(session, "was redacted since it was loaded: load again")
         if self.seen is not None and self.seen != here:
-            problem = "has been written by somebody else since it was loaded: load again"
+            problem = "has been changed by another writer since it was loaded: load again"
             raise HistoryConflict(session, problem)
 
     def find(self, replaces: int, session: str) -> Known:
@@ -213,8 +225,8 @@ class Knowledge:
             self.check_seen(self.seen, session)  # says so if a message was redacted
             raise HistoryConflict(session, _REPLACED)
         if replaces > self.known.length:
-            allowed = f"at most {self.known.length}, as many as were loaded last and appended since"
-            raise ConfigError("replaces", replaces, allowed, "load again")
+            limit = f"at most {self.known.length}, as many as were loaded last and appended since"
+            raise ConfigError("replaces", replaces, limit, "load again")
         return self.known
 
     def covers(self, here: object, known: Known, replaces: int) -> bool:
@@ -223,7 +235,7 @@ class Knowledge:
 
 
 def merge(
-    messages: Sequence[Message], known: Known, replaces: int, stored: Placed, session: str
+    messages: Sequence[Message], loaded: Known, replaces: int, current: Placed, session: str
 ) -> list[Message]:
     """Return the history after a replace: these messages, then all those that they do not replace.
 
@@ -237,26 +249,26 @@ def merge(
     Raises:
         HistoryConflict: another replace was stored first.
     """
-    raw = [message for _, message in stored]
-    replaced = _find_replaced(known, replaces, stored, session)
-    kept = [at for at in range(len(raw)) if at not in replaced]
-    kept = sorted({*kept, *_find_torn(messages, kept, raw)})
-    return [*messages, *[raw[at] for at in kept]]
+    raw = [message for _, message in current]
+    positions = _find_replaced(loaded, replaces, current, session)
+    rest = [at for at in range(len(raw)) if at not in positions]
+    rest = sorted({*rest, *_find_torn(messages, rest, raw)})
+    return [*messages, *[raw[at] for at in rest]]
 
 
-def _find_replaced(known: Known, replaces: int, stored: Placed, session: str) -> set[int]:
+def _find_replaced(loaded: Known, replaces: int, current: Placed, session: str) -> set[int]:
     """Return the ids of the stored messages that the replaced ones came from."""
-    before = [message for position, message in stored if position < known.end]
+    before = [message for position, message in current if position < loaded.end]
     sources = _trace(before)
-    places = {position: at for at, (position, _) in enumerate(stored)}
+    places = {position: at for at, (position, _) in enumerate(current)}
     # What was appended counts after what was loaded.
-    appended = [places.get(each) for each in known.appended[: max(0, replaces - known.loaded)]]
+    additions = [places.get(each) for each in loaded.appended[: max(0, replaces - loaded.loaded)]]
     # The same repair gives as many messages as were loaded, unless the history was replaced.
-    if len(sources) != known.loaded or None in appended:
+    if len(sources) != loaded.loaded or None in additions:
         raise HistoryConflict(session, _REPLACED)
     # Results without a call were in no loaded history, so nobody would keep them on purpose.
     orphans = set(range(len(before))) - {at for at in sources if at is not None}
-    return {at for at in (*sources[:replaces], *appended, *orphans) if at is not None}
+    return {at for at in (*sources[:replaces], *additions, *orphans) if at is not None}
 
 
 def _trace(raw: list[Message]) -> list[int | None]:
@@ -264,32 +276,32 @@ def _trace(raw: list[Message]) -> list[int | None]:
 
     Messages are matched by their ids, which `close_open_rounds` never changes.
     """
-    closed = close_open_rounds(raw)
-    if closed is raw:
+    history = close_open_rounds(raw)
+    if history is raw:
         return list(range(len(raw)))
     # Numbered anew, since ids of providers are neither there in every message nor unique.
-    numbered = [message.replace(id=str(at)) for at, message in enumerate(raw)]
-    ids = [message.id for message in close_open_rounds(numbered)]
+    copies = [message.replace(id=str(at)) for at, message in enumerate(raw)]
+    ids = [message.id for message in close_open_rounds(copies)]
     return [None if each is None else int(each) for each in ids]
 
 
-def _find_torn(messages: Sequence[Message], kept: list[int], raw: list[Message]) -> set[int]:
+def _find_torn(messages: Sequence[Message], rest: list[int], raw: list[Message]) -> set[int]:
     """Return the rounds with kept results that would be orphans without their calls."""
     # The usual case, and the rest splits the whole history into rounds.
-    if all(raw[at].role != "tool" for at in kept):
+    if all(raw[at].role != "tool" for at in rest):
         return set()
     before = _find_answers(raw)
-    orphans = before - _find_answers([*messages, *[raw[at] for at in kept]])
-    torn = {at for at in kept if any(id(each) in orphans for each in raw[at].tool_results)}
-    rounds = (found.positions for found in split_rounds(raw))
-    return {at for found in rounds if not torn.isdisjoint(found) for at in found}
+    orphans = before - _find_answers([*messages, *[raw[at] for at in rest]])
+    incomplete = {at for at in rest if any(id(each) in orphans for each in raw[at].tool_results)}
+    rounds = (group.positions for group in split_rounds(raw))
+    return {at for group in rounds if not incomplete.isdisjoint(group) for at in group}
 
 
 def _find_answers(raw: list[Message]) -> set[int]:
     """Return the object ids of the results that answer a call."""
-    closed = close_open_rounds(raw)
+    history = close_open_rounds(raw)
     # By identity: the ids of calls may recur in a conversation.
-    return {id(result) for message in closed for result in message.tool_results}
+    return {id(result) for message in history for result in message.tool_results}
 
 
 @attrs.frozen
@@ -314,12 +326,12 @@ def compare(before: Sequence[Message], after: Sequence[Message]) -> Diff:
 
 
 def _missing(these: Sequence[Message], others: Sequence[Message]) -> Sequence[Message]:
-    left = Counter(map(as_key, others))
+    rest = Counter(map(as_key, others))
     missing = []
     for message in reversed(these):
         key = as_key(message)
-        if left[key]:
-            left[key] -= 1
+        if rest[key]:
+            rest[key] -= 1
         else:
             missing.append(message)
     return missing[::-1]

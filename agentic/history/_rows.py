@@ -75,8 +75,8 @@ class State:
             return State(seq, self.view, self.standing, self.messages, self.summarized)
         if entry.kind == "message":
             summary = entry.messages[0].summary
-            summarized = summary.messages_summarized if summary else self.summarized
-            return State(seq, self.view, self.standing, self.messages + 1, summarized)
+            number = summary.messages_summarized if summary else self.summarized
+            return State(seq, self.view, self.standing, self.messages + 1, number)
         undone = before.standing if before else 0
         standing = seq if entry.kind == "replace" else undone
         return State(seq, seq, standing, self.messages, count_summarized(entry.messages) or 0)
@@ -138,8 +138,8 @@ class SessionRows:
 
     def view(self, state: State) -> Question[list[Message]]:
         """Return the history in this state, unrepaired."""
-        placed = yield from self.placed(state)
-        return [message for _, message in placed]
+        rows = yield from self.placed(state)
+        return [message for _, message in rows]
 
     def load(self) -> Question[StoredView]:
         """Return the present history."""
@@ -173,8 +173,8 @@ class SessionRows:
         """
         # A session that was deleted and made again under the same id holds nothing that was loaded.
         is_same = known.session in {None, self.session}
-        stored = (yield from self.placed(state)) if is_same else []
-        return merge(view, known, replaces, stored, self.name)
+        rows = (yield from self.placed(state)) if is_same else []
+        return merge(view, known, replaces, rows, self.name)
 
     def diff(self) -> Question[Diff]:
         """Return what the latest replace in force removed and added.
@@ -185,13 +185,13 @@ class SessionRows:
         state = yield from self.state()
         before = yield from self.before_replace(state)
         view = yield from self.view(before)
-        placed = yield from self._read("AND seq = ?", state.standing)
-        return compare(view, [message for _, message in placed])
+        rows = yield from self._read("AND seq = ?", state.standing)
+        return compare(view, [message for _, message in rows])
 
     def keyed(self, key: str) -> Question[tuple[int, Entry] | None]:
         """Return the entry that was appended with a key, and its number; None if there is none."""
-        found = yield Query(f"{_TEXTS} {_KEYED}", (self.session, self.session, hash_key(key)))
-        for seq, text in found:
+        rows = yield Query(f"{_TEXTS} {_KEYED}", (self.session, self.session, hash_key(key)))
+        for seq, text in rows:
             entry = _decode(seq, text, self.name)
             # Two keys may have the same hash.
             if entry and entry.key == key:
@@ -204,29 +204,29 @@ class SessionRows:
         Raises:
             HistoryConflict: the message with this key says something else.
         """
-        found = yield from self.keyed(key)
-        if found is None:
+        row = yield from self.keyed(key)
+        if row is None:
             return False
-        seq, stored = found
-        stored.check_repeated(message, self.name)
+        seq, former = row
+        former.check_repeated(message, self.name)
         knowledge.repeat(seq)
         return True
 
     def output(self, ref: str) -> Question[bytes | None]:
         """Return an encoded output; None if it was never stored here."""
         find = "SELECT content FROM outputs WHERE session = ? AND ref = ?"
-        found = yield Query(find, (self.session, ref))
-        return next((content for (content,) in found), None)
+        rows = yield Query(find, (self.session, ref))
+        return next((content for (content,) in rows), None)
 
     def refs(self) -> Question[list[str]]:
         """Return the references of the stored outputs."""
-        found = yield Query("SELECT ref FROM outputs WHERE session = ?", (self.session,))
-        return sorted(ref for (ref,) in found)
+        rows = yield Query("SELECT ref FROM outputs WHERE session = ?", (self.session,))
+        return sorted(ref for (ref,) in rows)
 
     def title(self) -> Question[str]:
         """Return the title of the session."""
-        found = yield Query("SELECT title FROM sessions WHERE number = ?", (self.session,))
-        return next((str(title) for (title,) in found), "")
+        rows = yield Query("SELECT title FROM sessions WHERE number = ?", (self.session,))
+        return next((str(title) for (title,) in rows), "")
 
     def set_title(self, title: str) -> Question[None]:
         """Set the title of the session."""
@@ -242,38 +242,38 @@ class SessionRows:
         Raises:
             MessageNotFound: there is no such message.
         """
-        found = yield Query(f"{_TEXTS} ORDER BY seq", (self.session,), is_long=True)
+        rows = yield Query(f"{_TEXTS} ORDER BY seq", (self.session,), is_long=True)
         # Whole in memory: what a summary quotes of a message is known only when all is read.
-        entries = dict(found)
-        redacted = redact_lines([*entries.values()], request, self.name)
+        entries = dict(rows)
+        redaction = redact_lines([*entries.values()], request, self.name)
         update = "UPDATE entries SET text = ? WHERE session = ? AND seq = ?"
-        for (seq, before), after in zip(entries.items(), redacted.lines, strict=True):
+        for (seq, before), after in zip(entries.items(), redaction.lines, strict=True):
             # Entries that say nothing of it keep their bytes.
             if after is not before:
                 yield Query(update, (after, self.session, seq))
-        gone: list[str] = []
+        refs: list[str] = []
         remove = "DELETE FROM outputs WHERE session = ? AND ref = ?"
         # One output at a time: any of them may be as large as the database allows.
         for ref in (yield from self.refs()):
             content = yield from self.output(ref)
-            if redacted.must_go(ref, content or b""):
+            if redaction.must_go(ref, content or b""):
                 yield Query(remove, (self.session, ref))
-                gone.append(ref)
+                refs.append(ref)
         title = yield from self.title()
         yield from self.set_title(request.hide_in_title(title))
-        return request.record(gone)
+        return request.record(refs)
 
     def _find_state(self, condition: str, *values: int) -> Question[State]:
-        found = yield Query(f"{_STATES} {condition}", (self.session, *values))
-        return next((State(*row) for row in found), NEW)
+        rows = yield Query(f"{_STATES} {condition}", (self.session, *values))
+        return next((State(*row) for row in rows), NEW)
 
     def _read_appended(self, after: int) -> Question[list[Message]]:
-        placed = yield from self._read(f"AND seq > ? AND {_APPENDED} ORDER BY seq", after)
-        return [message for _, message in placed]
+        rows = yield from self._read(f"AND seq > ? AND {_APPENDED} ORDER BY seq", after)
+        return [message for _, message in rows]
 
     def _read(self, condition: str, *values: int) -> Question[Placed]:
-        found = yield Query(f"{_TEXTS} {condition}", (self.session, *values), is_long=True)
-        return _decode_rows(found, self.name)
+        rows = yield Query(f"{_TEXTS} {condition}", (self.session, *values), is_long=True)
+        return _decode_rows(rows, self.name)
 
 
 class _Writer(Protocol):
@@ -284,6 +284,9 @@ class _Writer(Protocol):
 
     @property
     def seq(self) -> int | None: ...
+
+    @property
+    def point(self) -> tuple[int, int] | None: ...
 
 
 class RowStore(BaseStore):
@@ -307,6 +310,8 @@ class RowStore(BaseStore):
 
         Raises what `load` raises.
         """
+        if (point := self._writer.point) is not None:
+            return point
         return await self._answer(SessionRows.point, NOWHERE)
 
     async def is_rewritten(self, since: tuple[int, int]) -> bool:
@@ -332,6 +337,17 @@ class RowStore(BaseStore):
     async def _load(self) -> StoredView:
         return await self._answer(SessionRows.load, StoredView([], 1, NOWHERE))
 
+    async def _recall(self) -> StoredView | None:
+        knowledge = self._knowledge
+        if knowledge.history is None:
+            return None
+        number, seq = point = await self.point()
+        # Meanwhile another task may have appended, replaced or loaded.
+        history = knowledge.history if knowledge.seen == point else None
+        if history is None:
+            return None
+        return StoredView(history.copy(), seq + 1, point, number or None, knowledge.sound)
+
     async def _diff(self) -> Diff | None:
         return await self._answer(SessionRows.diff, None)
 
@@ -350,13 +366,13 @@ def is_leased(name: str, owner: str) -> HistoryConflict:
 
 
 def _decode_rows(rows: Iterable[tuple[int, bytes]], name: str) -> Placed:
-    found: list[tuple[int, Message]] = []
+    entries: list[tuple[int, Message]] = []
     for seq, text in rows:
         entry = _decode(seq, text, name)
         if text.startswith(REDACTION):  # a caller that loaded before it knows none of this
-            found = [(seq, message) for _, message in found]
-        found += [(seq, message) for message in (entry.messages if entry else ())]
-    return found
+            entries = [(seq, message) for _, message in entries]
+        entries += [(seq, message) for message in (entry.messages if entry else ())]
+    return entries
 
 
 def _decode(seq: int, text: bytes, name: str) -> Entry | None:

@@ -63,24 +63,24 @@ class Secret:
         return instead if self._is(plain) else plain
 
     def _hide_in_text(self, text: str, instead: str) -> str:
-        hidden = self.hide(text, instead)
-        if hidden == text or not text.lstrip().startswith(("{", "[")):
-            return hidden
+        result = self.hide(text, instead)
+        if result == text or not text.lstrip().startswith(("{", "[")):
+            return result
         try:
-            parsed = json.loads(text)
+            value = json.loads(text)
         except (ValueError, RecursionError):
-            return hidden
+            return result
         # Only a parser knows how deep the secret was: plain letters are the same at every depth.
-        return self.hide(json.dumps(self.hide_in(parsed, instead), ensure_ascii=False), instead)
+        return self.hide(json.dumps(self.hide_in(value, instead), ensure_ascii=False), instead)
 
     def count(self, text: str) -> int:
         """Return how often a text holds the secret."""
-        before, found = text, 0
+        before, number = text, 0
         for depth in range(_DEPTHS + 1):
             spans = [*self._find(before, depth)]
             # Taken out, so that a deeper search does not find them again.
-            before, found = _replace(before, spans, "\0"), found + len(spans)
-        return found
+            before, number = _replace(before, spans, "\0"), number + len(spans)
+        return number
 
     def count_in(self, plain: Any) -> int:
         """Return how often JSON data holds the secret."""
@@ -98,12 +98,12 @@ class Secret:
     def _find(self, text: str, depth: int) -> Iterator[tuple[int, int]]:
         """Yield where the secret begins and ends, once the text is decoded so many times."""
         starts: list[int] | None = None
-        decoded = text
+        plain = text
         for _ in range(depth):
-            if "\\" not in decoded:  # no deeper than what was searched before
+            if "\\" not in plain:  # no deeper than what was searched before
                 return
-            decoded, starts = _decode(decoded, starts or [*range(len(decoded) + 1)])
-        for match in self._pattern.finditer(decoded):
+            plain, starts = _decode(plain, starts or [*range(len(plain) + 1)])
+        for match in self._pattern.finditer(plain):
             begin, end = match.span()
             yield (begin, end) if starts is None else (starts[begin], starts[end])
 

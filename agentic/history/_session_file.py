@@ -1,8 +1,9 @@
 r"""A session file as its readers see it: its lines, and what the entries in them result in.
 
 A line ends at `\n` and nowhere else. Text after the last `\n` is not a line but an interrupted
-write, so readers skip it. Offsets are bytes from the start of the file. What reads the entries of a
-session raises HistoryCorrupt at one that cannot be read.
+write, so readers skip it, like lines at the end that were to be followed by more. Offsets are bytes
+from the start of the file. What reads the entries of a session raises HistoryCorrupt at one that
+cannot be read.
 
 A list of sessions needs only counts, and obtains them in one pass that decodes little: a message
 entry is recognized by the way this library begins one. An entry that begins otherwise, because an
@@ -13,13 +14,15 @@ should not fail.
 import os
 from collections.abc import Iterator
 from datetime import datetime
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import attrs
 
 from agentic.errors import HistoryCorrupt
 from agentic.history._entries import (
     BEGINNING,
+    MESSAGE,
+    MORE,
     REDACTION,
     Entry,
     count_summarized,
@@ -31,12 +34,10 @@ from agentic.history._replace import Diff, StoredView, compare
 from agentic.messages import Message
 
 _BLOCK_BYTES = 64 * 1024
-_MESSAGE = b'{"v":1,"type":"message",'
 _SUMMARY = b'"summary":'
 
 
-@attrs.frozen
-class FileLine:
+class FileLine(NamedTuple):
     """One complete line."""
 
     offset: int
@@ -46,12 +47,22 @@ class FileLine:
 
 
 def find_end(file: BinaryIO) -> int:
-    r"""Find where the last complete line ends; 0 if there is none.
+    r"""Find where the last line ends that was acknowledged; 0 if there is none.
 
     >>> import io
     >>> find_end(io.BytesIO(b"one\ntwo\nthr"))
     8
     """
+    end = _find_newline(file)
+    for line in read_backwards(file, end):
+        if not line.text.startswith(MORE):
+            break
+        end = line.offset
+    return end
+
+
+def _find_newline(file: BinaryIO) -> int:
+    """Find where the last complete line ends; 0 if there is none."""
     position = file.seek(0, os.SEEK_END)
     while position > 0:
         start = max(0, position - _BLOCK_BYTES)
@@ -63,16 +74,18 @@ def find_end(file: BinaryIO) -> int:
 
 
 def read_forwards(file: BinaryIO, begin: int = 0) -> Iterator[FileLine]:
-    r"""Read the complete lines from `begin` on, which is 0 or right after a newline.
+    r"""Read the acknowledged lines from `begin` on, which is 0 or right after a newline.
 
     >>> import io
     >>> [line.text for line in read_forwards(io.BytesIO(b"one\ntwo\nthr"))]
     [b'one', b'two']
     """
+    end = find_end(file)
     offset = file.seek(begin)
     for text in file:
-        if text.endswith(b"\n"):
-            yield FileLine(offset, text[:-1])
+        if offset >= end:
+            break
+        yield FileLine(offset, text[:-1])
         offset += len(text)
 
 
@@ -118,25 +131,30 @@ def _read_at(file: BinaryIO, start: int, size: int) -> bytes:
 
 def read_view(file: BinaryIO, session: str) -> StoredView:
     """Read backwards, up to the newest entry that holds a complete view."""
-    placed, end = read_placed(file, session)
-    return StoredView([message for _, message in placed], end, end)
+    entries, end = read_placed(file, session)
+    return StoredView([message for _, message in entries], end, end)
 
 
 def read_placed(file: BinaryIO, session: str) -> tuple[list[tuple[int, Message]], int]:
     """Read what `read_view` reads, each message with the offset of its entry, and the end."""
     end = find_end(file)
-    newest_first: list[tuple[int, Message]] = []
-    redacted = 0  # a caller that loaded before the latest redaction knows nothing older
+    lines: list[FileLine] = []
+    entries: dict[int, Entry | None] = {}
     for line in read_backwards(file, end):
-        entry = decode(line.text, session, line.offset)
-        if line.text.startswith(REDACTION):
-            redacted = redacted or line.offset
-        if entry:
-            place = max(redacted, line.offset)
-            newest_first += [(place, message) for message in reversed(entry.messages)]
-            if entry.kind != "message":
+        lines.append(line)
+        if not line.text.startswith(MESSAGE):
+            entry = entries[line.offset] = decode(line.text, session, line.offset)
+            if entry is not None and entry.kind != "message":
                 break
-    return newest_first[::-1], end
+    placed: list[tuple[int, Message]] = []
+    for offset, text in reversed(lines):
+        entry = entries[offset] if offset in entries else decode(text, session, offset)
+        if entry:
+            placed += [(offset, message) for message in entry.messages]
+        elif text.startswith(REDACTION):
+            # A caller that loaded before the latest redaction knows nothing older.
+            placed = [(offset, message) for _, message in placed]
+    return placed, end
 
 
 def read_full(file: BinaryIO, session: str) -> list[Message]:
@@ -147,8 +165,8 @@ def read_full(file: BinaryIO, session: str) -> list[Message]:
 
 def read_keys(file: BinaryIO, _: str) -> frozenset[str]:
     """Read the keys that messages were appended with; a damaged entry has none."""
-    found = (read_key(line.text) for line in read_forwards(file))
-    return frozenset(key for key in found if key is not None)
+    keys = (read_key(line.text) for line in read_forwards(file))
+    return frozenset(key for key in keys if key is not None)
 
 
 def read_restored(file: BinaryIO, session: str) -> list[Message] | None:
@@ -218,27 +236,30 @@ def survey(file: BinaryIO) -> Survey:
     >>> survey(io.BytesIO(b'{"v":1,"type":"message","message":{"v":1,"role":"user"}}\n')).messages
     1
     """
-    found = Survey(begun=_begun(file.readline()))
+    overview = Survey(begun=_begun(file.readline()))
     file.seek(0)
-    found.is_session = is_session(file)
+    overview.is_session = is_session(file)
+    acknowledged = find_end(file)
     file.seek(0)
     telling: list[int] = []  # the offsets of the lines that may contain a summary
     begin = end = 0
     for line in file:
         begin, end = end, end + len(line)
-        if line.startswith(_MESSAGE) and line.endswith(b"\n"):
-            found.messages += 1
+        if end > acknowledged:
+            break
+        if line.startswith(MESSAGE):
+            overview.messages += 1
             if _SUMMARY in line:
                 telling.append(begin)
         elif entry := _decode_line(line):
-            found.messages += entry.kind == "message"
+            overview.messages += entry.kind == "message"
             if entry.kind != "message":
                 # Only a summary of this view or of what follows is still in the history.
                 telling = [begin]
             elif entry.messages[0].summary:
                 telling.append(begin)
-    found.summarized = _summarized(file, telling)
-    return found
+    overview.summarized = _summarized(file, telling)
+    return overview
 
 
 def is_session(file: BinaryIO) -> bool | None:
@@ -259,7 +280,7 @@ def is_session(file: BinaryIO) -> bool | None:
 
 def _is_entry(line: bytes) -> bool:
     """Return whether this is an entry, even of another version or with an invalid message."""
-    if line.startswith(_MESSAGE):
+    if line.startswith(MESSAGE):
         return True
     try:
         plain = parse_line(line)

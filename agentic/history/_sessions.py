@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 import attrs
 
 from agentic.errors import ConfigError, HistoryConflict, HistoryCorrupt, SessionNotFound
+from agentic.history._abilities import Lease, SessionInfo
 from agentic.history._entries import Entry, decode, dump_line, parse_line
 from agentic.history._outputs import check_ref, decode_output, encode_output, read_output
-from agentic.history._protocols import Lease, SessionInfo
 from agentic.history._rows import NEW, State
 from agentic.history._stores import BaseStore
 from agentic.history._validate import check_lease_terms, check_session_id, check_title, in_utc
@@ -53,13 +53,13 @@ class Exported:
     def take(self, text: bytes, entry: Entry | None) -> None:
         """Add an entry; None stands for one that this version skips."""
         if entry and not self.entries and entry.messages:
-            said = entry.messages[0].timestamp
-            self.created_at = in_utc(said) if said else None
+            at = entry.messages[0].timestamp
+            self.created_at = in_utc(at) if at else None
         state = self.entries[-1].state if self.entries else NEW
         # A restore leads back to the state before its replace, which is that of the entry before.
-        undone = self.entries[state.standing - 2].state if state.standing > 1 else NEW
+        former = self.entries[state.standing - 2].state if state.standing > 1 else NEW
         kind, key = (entry.kind, entry.key) if entry else ("optional", None)
-        self.entries.append(ExportedEntry(kind, text, state.follow(entry, undone), key))
+        self.entries.append(ExportedEntry(kind, text, state.follow(entry, former), key))
 
 
 class BaseSessions(abc.ABC):
@@ -148,8 +148,8 @@ class BaseSessions(abc.ABC):
             HistoryUnavailable: the connection was lost; the session may or may not exist.
         """
         check_session_id(session_id)
-        found = await _read_export(lines, f"the import of {session_id}")
-        await self._import(session_id, found)
+        export = await _read_export(lines, f"the import of {session_id}")
+        await self._import(session_id, export)
 
     def _name(self, session_id: str) -> str:
         return f"session {session_id!r} in {self._place}"
@@ -177,7 +177,7 @@ class BaseSessions(abc.ABC):
         """Check the id, and yield the lines."""
 
     @abc.abstractmethod
-    async def _import(self, session_id: str, found: Exported) -> None: ...
+    async def _import(self, session_id: str, export: Exported) -> None: ...
 
 
 class LeasedBase(BaseSessions):
@@ -251,43 +251,43 @@ async def _read_export(lines: Lines, name: str) -> Exported:
         ConfigError: the lines are not bytes.
         HistoryCorrupt: a line cannot be read, or there are no lines.
     """
-    found, offset = Exported(), 0
+    export, offset = Exported(), 0
     async for text in _each(lines):
         if not isinstance(text, bytes):
             raise ConfigError("lines", text, "bytes, a line each", "open the file with 'rb'")
-        _read_line(found, text.removesuffix(b"\n"), name, offset)
+        _read_line(export, text.removesuffix(b"\n"), name, offset)
         # Only for errors: where in the file that somebody imports the bad line begins.
         offset += len(text)
-    if not found.entries and not found.outputs:
+    if not export.entries and not export.outputs:
         raise HistoryCorrupt(name, 0, "it contains no entry")
-    return found
+    return export
 
 
-def _read_line(found: Exported, line: bytes, name: str, offset: int) -> None:
+def _read_line(export: Exported, line: bytes, name: str, offset: int) -> None:
     # In a file it would be two lines, neither of them an entry.
     if b"\n" in line:
-        raise HistoryCorrupt(name, offset, "an entry goes on after the end of its line")
+        raise HistoryCorrupt(name, offset, "an entry continues after the end of its line")
     entry = decode(line, name, offset)
     if entry:
-        found.take(line, entry)
+        export.take(line, entry)
     elif line.strip():
         try:
-            _read_optional(found, line)
+            _read_optional(export, line)
         # ConfigError is one: the title or reference in a line is no argument of the caller's.
         except ValueError as problem:
             raise HistoryCorrupt(name, offset, str(problem)) from problem
 
 
-def _read_optional(found: Exported, text: bytes) -> None:
+def _read_optional(export: Exported, text: bytes) -> None:
     match parse_line(text):
         case {"v": 1, "type": "title", "title": title}:
-            found.title = check_title(title)
+            export.title = check_title(title)
         case {"v": 1, "type": "output", "ref": ref, "text": output}:
             content = encode_output(output)
             decode_output(content, check_ref(ref))
-            found.outputs[ref] = content
+            export.outputs[ref] = content
         case _:
-            found.take(text, None)
+            export.take(text, None)
 
 
 async def _each(lines: Lines) -> AsyncIterator[bytes]:

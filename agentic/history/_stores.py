@@ -10,17 +10,33 @@ from typing import Self
 
 import attrs
 
-from agentic._waiting import off_loop
+from agentic._base._short_repr import short_repr
+from agentic._base._waiting import off_loop
 from agentic.errors import MessageNotFound, NothingToRestore
 from agentic.history._entries import Entry, decode, encode_message, encode_view
 from agentic.history._outputs import check_ref, encode_output, make_ref, read_output
 from agentic.history._redaction import RedactionRequest, log_redaction, redact_lines
 from agentic.history._replace import Diff, Knowledge, Known, StoredView, compare, merge
-from agentic.history._validate import check_key, check_message, check_messages
-from agentic.messages import Message, close_open_rounds, reopen_rounds
+from agentic.history._validate import check_key, check_keys, check_message, check_messages
+from agentic.messages import Message, close_open_rounds, count_sound, reopen_rounds
 
 _HERE = 0
 """The point in a session in memory up to which its only caller knows it, who sees every write."""
+
+
+@attrs.frozen
+class Addition:
+    """A message that is appended."""
+
+    message: Message
+    key: str | None
+    line: bytes
+    """Its entry, with the newline; empty where nothing is encoded."""
+
+    @property
+    def entry(self) -> Entry:
+        """Its entry."""
+        return Entry("message", (self.message,), self.key)
 
 
 class BaseStore(abc.ABC):
@@ -34,13 +50,17 @@ class BaseStore(abc.ABC):
 
     _knowledge: Knowledge
 
-    async def append(self, message: Message, *, key: str | None = None) -> None:
-        """Store a message after all others, unless the session has one with this key.
+    async def append(
+        self, *messages: Message, key: str | Sequence[str | None] | None = None
+    ) -> None:
+        """Store messages after all others, unless the session has one with this key.
 
-        In a file, the first append with a key reads the whole file.
+        Several are stored together or not at all, and have a key each, if any. In a file, the first
+        append with a key reads the whole file.
 
         Raises:
-            ConfigError: `message` is not a Message, or is not JSON data, or the key is invalid.
+            ConfigError: an argument is not a Message, or is not JSON data; a key is invalid, or is
+                that of two messages, or there is not one for each message.
             HistoryConflict: another store is writing this session, or the message with this key
                 says something else.
             HistoryCorrupt: the file is neither a session nor a database of sessions.
@@ -48,7 +68,15 @@ class BaseStore(abc.ABC):
             HistoryUnavailable: the connection was lost, and it is unknown whether the message is
                 stored. If it is appended again, it is stored once.
         """
-        await self._append(check_message(message), check_key(key))
+        keys = check_keys(key, len(messages))
+        if not messages:
+            return
+        await self._append(
+            [
+                Addition(check_message(message), one, self._encode(message, one))
+                for message, one in zip(messages, keys, strict=True)
+            ]
+        )
 
     async def has_key(self, key: str) -> bool:
         """Return whether a message was appended with this key. Reads a whole file.
@@ -62,15 +90,18 @@ class BaseStore(abc.ABC):
     async def load(self) -> list[Message]:
         """Return the history in a form that a provider accepts; empty if there is no session.
 
+        What nobody else has changed is not read again: the same messages are returned.
+
         Raises:
             HistoryCorrupt: an entry of the present view cannot be read.
             HistoryUnavailable: the server cannot be reached, or refuses the request.
             OSError: the file exists but cannot be opened.
         """
-        view = await self._load()
-        closed = await off_loop(len(view.messages), close_open_rounds, view.messages)
-        self._knowledge.load(view, len(closed))
-        return closed
+        view = await self._recall() or await self._load()
+        unchecked = len(view.messages) - view.sound
+        history, sound = await off_loop(unchecked, _repair, view.messages, view.sound)
+        self._knowledge.load(attrs.evolve(view, sound=sound), len(history))
+        return history
 
     async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
         """Make these messages the history, or replace its first `replaces` messages with them.
@@ -89,8 +120,8 @@ class BaseStore(abc.ABC):
         """
         view = reopen_rounds(check_messages(messages))
         # Before the step: a load that ends meanwhile changes what `replaces` counts in.
-        known = None if replaces is None else self._knowledge.find(replaces, self._name)
-        await self._replace(view, known, replaces or 0)
+        base = None if replaces is None else self._knowledge.find(replaces, self._name)
+        await self._replace(view, base, replaces or 0)
 
     @abc.abstractmethod
     async def revision(self) -> int:
@@ -129,10 +160,10 @@ class BaseStore(abc.ABC):
             HistoryUnavailable: the server cannot be reached, or refuses the request.
             OSError: the file exists but cannot be opened.
         """
-        found = await self._diff()
-        if found is None:
+        difference = await self._diff()
+        if difference is None:
             raise NothingToRestore(self._name)
-        return found
+        return difference
 
     async def put(self, output: str) -> str:
         """Store an output with the session, and return its reference.
@@ -203,8 +234,12 @@ class BaseStore(abc.ABC):
     async def _exists(self) -> bool:
         """Return whether there is a session to change, or may be."""
 
+    @staticmethod
+    def _encode(message: Message, key: str | None) -> bytes:
+        return encode_message(message, key)
+
     @abc.abstractmethod
-    async def _append(self, message: Message, key: str | None) -> None: ...
+    async def _append(self, batch: Sequence[Addition]) -> None: ...
 
     @abc.abstractmethod
     async def _has_key(self, key: str) -> bool: ...
@@ -212,11 +247,15 @@ class BaseStore(abc.ABC):
     @abc.abstractmethod
     async def _load(self) -> StoredView: ...
 
+    async def _recall(self) -> StoredView | None:
+        """Return the history that was loaded and appended here, if nobody else has changed it."""
+        return None
+
     @abc.abstractmethod
     async def _full(self) -> list[Message]: ...
 
     @abc.abstractmethod
-    async def _replace(self, view: list[Message], known: Known | None, replaces: int) -> None:
+    async def _replace(self, view: list[Message], base: Known | None, replaces: int) -> None:
         """Replace the first messages of a known list; without one, the whole history."""
 
     @abc.abstractmethod
@@ -235,6 +274,12 @@ class BaseStore(abc.ABC):
     async def _redact(self, request: RedactionRequest) -> None: ...
 
 
+def _repair(messages: list[Message], sound: int) -> tuple[list[Message], int]:
+    """Return the repaired history, and how many of the messages needed no repair."""
+    sound = count_sound(messages, sound)
+    return (messages if sound == len(messages) else close_open_rounds(messages)), sound
+
+
 @attrs.define
 class _Layer:
     """The history that one replace made, and what was appended since."""
@@ -244,6 +289,7 @@ class _Layer:
     """How many of the messages came from the replace; the others were appended."""
 
 
+@short_repr
 @attrs.define(eq=False)
 class MemoryStore(BaseStore):
     """An archive for tests, for scripts, and for sessions that need not be kept.
@@ -283,18 +329,28 @@ class MemoryStore(BaseStore):
     async def _exists(self) -> bool:
         return True
 
-    async def _append(self, message: Message, key: str | None) -> None:
-        history = self._layers[-1].messages
+    @staticmethod
+    def _encode(message: Message, key: str | None) -> bytes:  # noqa: ARG004
+        return b""
+
+    async def _append(self, batch: Sequence[Addition]) -> None:
+        # All before any is stored.
+        for each in batch:
+            if stored := self._keyed.get(each.key or ""):
+                stored.check_repeated(each.message, self._name)
+        for each in batch:
+            self._add(each)
+
+    def _add(self, addition: Addition) -> None:
+        history, key = self._layers[-1].messages, addition.key
         if stored := self._keyed.get(key or ""):
-            stored.check_repeated(message, self._name)
             self._repeat(stored.messages[0], history)
             return
-        entry = Entry("message", (message,), key)
-        self._appended.append(entry)
+        self._appended.append(addition.entry)
         if key is not None:
-            self._keyed[key] = entry
-        history.append(message)
-        self._knowledge.append(len(history) - 1, _HERE, _HERE)
+            self._keyed[key] = addition.entry
+        history.append(addition.message)
+        self._knowledge.append(len(history) - 1, _HERE, _HERE, addition.message)
         self._revision += 1
 
     async def _has_key(self, key: str) -> bool:
@@ -308,12 +364,12 @@ class MemoryStore(BaseStore):
         # A copy: if no round is open, the caller gets this list, and may change it.
         return StoredView(raw.copy(), len(raw), _HERE)
 
-    async def _replace(self, view: list[Message], known: Known | None, replaces: int) -> None:
-        if known is None:
+    async def _replace(self, view: list[Message], base: Known | None, replaces: int) -> None:
+        if base is None:
             self._knowledge.check_seen(_HERE, self._name)
         else:
-            stored = list(enumerate(self._layers[-1].messages))
-            view = merge(view, known, replaces, stored, self._name)
+            entries = list(enumerate(self._layers[-1].messages))
+            view = merge(view, base, replaces, entries, self._name)
         self._layers.append(_Layer(view, len(view)))
         self._knowledge.replace(_HERE)
         self._revision += 1
@@ -321,9 +377,9 @@ class MemoryStore(BaseStore):
     async def _restore(self) -> None:
         if len(self._layers) == 1:
             raise NothingToRestore(self._name)
-        undone = self._layers.pop()
+        layer = self._layers.pop()
         # What was appended since the replace stays.
-        self._layers[-1].messages += undone.messages[undone.given :]
+        self._layers[-1].messages += layer.messages[layer.given :]
         self._knowledge.restore(_HERE, _HERE)
         self._revision += 1
 
@@ -346,21 +402,21 @@ class MemoryStore(BaseStore):
         lines = [encode_message(entry.messages[0], entry.key)[:-1] for entry in self._appended]
         lines += [encode_view("replace", layer.messages)[:-1] for layer in self._layers]
         # Through the lines that a file would hold, so that all stores remove the same.
-        redacted = redact_lines(lines, request, self._name)
-        entries = [entry for line in redacted.lines if (entry := decode(line, self._name))]
+        redaction = redact_lines(lines, request, self._name)
+        entries = [entry for line in redaction.lines if (entry := decode(line, self._name))]
         self._appended = entries[:count]
         self._keyed = {entry.key: entry for entry in self._appended if entry.key is not None}
         for layer, entry in zip(self._layers, entries[count:], strict=True):
             layer.messages = list(entry.messages)
-        gone = {ref for ref, kept in self._outputs.items() if redacted.must_go(ref, kept)}
-        for ref in gone:
+        refs = {ref for ref, output in self._outputs.items() if redaction.must_go(ref, output)}
+        for ref in refs:
             del self._outputs[ref]
         self._knowledge.redact()
         self._revision += 1
         log_redaction(request, self._name)
 
-    def _repeat(self, stored: Message, history: list[Message]) -> None:
+    def _repeat(self, former: Message, history: list[Message]) -> None:
         # By identity: an equal message may have been appended under another key.
-        position = next((at for at, message in enumerate(history) if message is stored), None)
+        position = next((at for at, message in enumerate(history) if message is former), None)
         if position is not None:
             self._knowledge.repeat(position)

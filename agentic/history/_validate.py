@@ -9,7 +9,7 @@ nearest that all can.
 import os
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
@@ -37,33 +37,53 @@ def absolute(path: Any) -> Path:
         raise ConfigError("path", path, "a str or a Path", "pass the path of the session")
     try:
         # Here, with a remedy: open() would raise a bare ValueError at the first write.
-        encoded = os.fsencode(path)
+        octets = os.fsencode(path)
     except UnicodeEncodeError:
-        encoded = b"\0"
-    if b"\0" in encoded:
-        allowed = "a path without NUL and without characters that no file name has"
-        raise ConfigError("path", path, allowed, "check where the name comes from")
-    found = Path(path).absolute()
-    return Path(os.path.realpath(found)) if found.is_symlink() else found
+        octets = b"\0"
+    if b"\0" in octets:
+        kind = "a path without NUL and without characters that no file name has"
+        raise ConfigError("path", path, kind, "check where the name comes from")
+    full = Path(path).absolute()
+    return Path(os.path.realpath(full)) if full.is_symlink() else full
 
 
-def check_key(given: object) -> str | None:
+def check_key(key: object) -> str | None:
     """Return the key of an append, or raise if it is not allowed; None means no key.
 
     >>> check_key("run-7/turn-2/reply")
     'run-7/turn-2/reply'
     """
-    if given is not None and not (isinstance(given, str) and 0 < len(given) <= _KEY_CHARACTERS):
-        allowed = f"a str of 1 to {_KEY_CHARACTERS} characters"
-        raise ConfigError("key", given, allowed, "shorten it, for instance to a hash of it")
-    return given
+    if key is not None and not (isinstance(key, str) and 0 < len(key) <= _KEY_CHARACTERS):
+        kind = f"a str of 1 to {_KEY_CHARACTERS} characters"
+        raise ConfigError("key", key, kind, "shorten it, for instance to its hash")
+    return key
+
+
+def check_keys(keys: object, count: int) -> list[str | None]:
+    """Return the keys of so many messages that are appended together.
+
+    >>> check_keys("reply", 1), check_keys(None, 2), check_keys(["reply", None], 2)
+    (['reply'], [None, None], ['reply', None])
+    """
+    if keys is None:
+        return [None] * count
+    if isinstance(keys, str) or not isinstance(keys, Sequence):
+        given: Sequence[object] = [keys]
+    else:
+        given = keys
+    names = [check_key(key) for key in given]
+    distinct = {name for name in names if name is not None}
+    if len(names) != count or len(distinct) != len(names) - names.count(None):
+        kind = f"{count} keys, each another one" if count != 1 else "one key"
+        raise ConfigError("key", keys, kind, "give each message a different key, or None")
+    return names
 
 
 def check_lease(store: Any, _: object, lease: object) -> None:
     """Validate the lease of a store: None, or one of its session."""
     if lease is not None and getattr(lease, "session_id", None) != store.session_id:
-        allowed = f"a Lease of session {store.session_id!r}"
-        raise ConfigError("lease", lease, allowed, "acquire one for this session")
+        kind = f"a Lease of session {store.session_id!r}"
+        raise ConfigError("lease", lease, kind, "acquire one for this session")
 
 
 def check_lease_terms(owner: object, seconds: object) -> None:
@@ -73,21 +93,23 @@ def check_lease_terms(owner: object, seconds: object) -> None:
     """
     # PostgreSQL's type `text` cannot hold NUL.
     if not isinstance(owner, str) or not 0 < len(owner) <= _KEY_CHARACTERS or "\0" in owner:
-        allowed = f"a str of 1 to {_KEY_CHARACTERS} characters without NUL"
-        raise ConfigError("owner", owner, allowed, "pass the id of the worker")
+        kind = f"a str of 1 to {_KEY_CHARACTERS} characters without NUL"
+        raise ConfigError("owner", owner, kind, "pass the id of the worker")
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < inf:
         raise ConfigError("seconds", seconds, "a number > 0", "try 30")
 
 
-def check_message(given: object) -> Message:
+def check_message(message: object) -> Message:
     """Return the message, or raise if it is not one.
 
     >>> check_message(Message("user", "hello")).content
     'hello'
     """
-    if not isinstance(given, Message):
-        raise ConfigError("message", given, "a Message", "build one, or call messages.from_plain()")
-    return given
+    if not isinstance(message, Message):
+        raise ConfigError(
+            "message", message, "a Message", "build one, or call messages.from_plain()"
+        )
+    return message
 
 
 def check_messages(given: Iterable[object]) -> list[Message]:
@@ -101,20 +123,20 @@ def check_messages(given: Iterable[object]) -> list[Message]:
     return [check_message(message) for message in given]
 
 
-def check_session_id(given: object) -> str:
+def check_session_id(name: object) -> str:
     """Return the id, or raise if it could lead out of its folder.
 
     >>> check_session_id("monday-1.b")
     'monday-1.b'
     """
-    if not isinstance(given, str) or not is_session_id(given):
+    if not isinstance(name, str) or not is_session_id(name):
         raise ConfigError(
             "session_id",
-            given,
+            name,
             "1 to 128 of the characters A-Z a-z 0-9 . _ -, with no dot or dash at the start",
             "choose such a name; a title may hold any text",
         )
-    return given
+    return name
 
 
 def is_session_id(text: str) -> bool:
@@ -126,20 +148,20 @@ def is_session_id(text: str) -> bool:
     return _SESSION_ID.fullmatch(text) is not None
 
 
-def check_title(given: object) -> str:
+def check_title(title: object) -> str:
     """Return the title, or raise if it is not allowed.
 
     >>> check_title("Why the build is red")
     'Why the build is red'
     """
-    if not isinstance(given, str) or not is_title(given):
+    if not isinstance(title, str) or not is_title(title):
         raise ConfigError(
             "title",
-            given,
+            title,
             f"one line of text, up to {_TITLE_CHARACTERS} characters",
             'shorten it; "" removes a title',
         )
-    return given
+    return title
 
 
 def is_title(text: str) -> bool:
@@ -160,11 +182,11 @@ def in_utc(when: datetime) -> datetime:
     '0001-01-02T00:00:00+00:00'
     """
     try:
-        found = when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
+        utc = when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
     # The time zone leads out of datetime's range, so the year says at which end.
     except OverflowError:
         return _EARLIEST if when.year < _MIDDLE_YEAR else _LATEST
-    return min(max(found, _EARLIEST), _LATEST)
+    return min(max(utc, _EARLIEST), _LATEST)
 
 
 def from_timestamp(seconds: float) -> datetime:

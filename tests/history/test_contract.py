@@ -169,19 +169,32 @@ class _CountingNothing(MemoryStore):
 
 
 class _AppendingTwice(MemoryStore):
-    async def append(self, message: Message, *, key: str | None = None) -> None:
-        await super().append(message, key=key if key not in self._keyed else None)
+    async def append(self, *messages: Message, key: Any = None) -> None:
+        await super().append(*messages, key=key if key not in self._keyed else None)
+
+
+class _AppendingOneByOne(MemoryStore):
+    async def append(self, *messages: Message, key: Any = None) -> None:
+        keys = key if isinstance(key, list) else [key] * len(messages)
+        for message, one in zip(messages, keys, strict=False):
+            await super().append(message, key=one)
+
+
+class _AppendingTheFirst(MemoryStore):
+    async def append(self, *messages: Message, key: Any = None) -> None:
+        key = key[:1] if isinstance(key, list) else key
+        await super().append(*messages[:1], key=key)
 
 
 class _LettingAnyMessageRepeat(MemoryStore):
-    async def append(self, message: Message, *, key: str | None = None) -> None:
+    async def append(self, *messages: Message, key: Any = None) -> None:
         stored = self._keyed.get(key or "")
-        await super().append(stored.messages[0] if stored else message, key=key)
+        await super().append(*([stored.messages[0]] if stored else messages), key=key)
 
 
 class _TakingAnyKey(MemoryStore):
-    async def append(self, message: Message, *, key: str | None = None) -> None:
-        await super().append(message, key=str(key)[:200] or "k" if key is not None else None)
+    async def append(self, *messages: Message, key: Any = None) -> None:
+        await super().append(*messages, key=str(key)[:200] or "k" if key is not None else None)
 
 
 class _LosingKeysWithTheView(MemoryStore):
@@ -298,6 +311,8 @@ class _AppendingOutputs(MemoryStore):
         (_TakingAnyKey, "not a str of 1 to 200 characters"),
         (_LosingKeysWithTheView, "A key outlives a replace"),
         (_LosingRedactedKeys, "A key outlives redact"),
+        (_AppendingOneByOne, "stores none if one of them"),
+        (_AppendingTheFirst, "stores each one that the session does not have"),
         (_ForgettingRepeats, "counts among what"),
         (_DroppingArchive, "every message ever appended"),
         (_RepairingArchive, "open rounds are open"),

@@ -73,6 +73,25 @@ def test_write_failing_midway_leaves_nothing(path: Path, *, fsync: bool) -> None
     assert list(path.parent.iterdir()) == [path]
 
 
+def test_batch_failing_midway_leaves_nothing(path: Path) -> None:
+    """Also of messages whose lines were already complete."""
+    batch = [BULK, LATER, BULK, LATER, BULK]
+
+    async def write() -> None:
+        async with JsonlStore(path) as store:
+            with _file_size_limit(LIMIT_BYTES):
+                await store.append(*batch[:2])
+                before = await asyncio.to_thread(path.read_bytes)
+                with pytest.raises(HistoryNotWritten, match="may not grow further"):
+                    await store.append(*batch, *batch, key=[*map(str, range(10))])
+                assert await asyncio.to_thread(path.read_bytes) == before
+                assert not await store.has_key("0")
+            await store.append(*batch, key=["0", "1", "2", "3", "4"])
+            assert await store.load() == await store.full() == [*batch[:2], *batch]
+
+    asyncio.run(write())
+
+
 def test_replace_failing_midway_leaves_history(path: Path) -> None:
     """A compaction that does not fit on the disk has not been."""
 

@@ -110,7 +110,7 @@ def test_two_writers_in_one_process(path: Path) -> None:
         async with first, second:
             await first.append(HELLO)
             for refused in (second.append(THERE), second.replace([SUMMARY]), second.restore()):
-                with pytest.raises(HistoryConflict, match="is being written by somebody else"):
+                with pytest.raises(HistoryConflict, match="is in use by another writer"):
                     await refused
             await first.aclose()
             await second.append(THERE)
@@ -129,7 +129,7 @@ def test_two_writers_in_two_processes(path: Path, write_elsewhere: Callable[...,
         return refusal, write_elsewhere(JsonlStore, path)
 
     refusal, welcome = asyncio.run(write())
-    assert "is being written by somebody else" in refusal
+    assert "is in use by another writer" in refusal
     assert welcome == ""
     assert asyncio.run(_texts(JsonlStore(path))) == ["hello", "from elsewhere"]
 

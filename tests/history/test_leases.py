@@ -93,7 +93,7 @@ def test_a_released_lease_lets_others_write(sessions: SqliteSessions) -> None:
                     await step
             await sessions.release(lease)
             await direct.append(THERE)
-            with pytest.raises(HistoryConflict, match="written by somebody else"):
+            with pytest.raises(HistoryConflict, match="by another writer"):
                 await sessions.acquire("a", "w2", 30)
 
     asyncio.run(write())

@@ -94,6 +94,38 @@ def test_an_archived_summary_loses_its_notes(tmp_path: Path) -> None:
     assert b'"notes"' not in (tmp_path / "monday.jsonl").read_bytes()
 
 
+@pytest.mark.parametrize("kind", [JsonlStore, SqliteStore])
+@pytest.mark.parametrize("secret", [None, "another text"])
+@pytest.mark.parametrize(
+    "payload",
+    [
+        [{"type": "compaction", "encrypted_content": "gAAAA"}, {"type": "message"}],
+        {"content": [{"type": "compaction", "content": "The key is known."}]},
+    ],
+)
+def test_opaque_compaction_is_removed(
+    tmp_path: Path, kind: type[Any], payload: Any, secret: str | None
+) -> None:
+    """Nobody can search what a provider made of a message; one from before it stays."""
+    native = ProviderPayload("acme", payload)
+    replies = [Message("assistant", f"Answer {n}.", native=native, id=f"a{n}") for n in range(3)]
+    edited = replies[2].edit(reasoning="")
+
+    async def redact() -> list[Message]:
+        async with kind(tmp_path / "monday") as store:
+            for message in (replies[0], Message("user", SECRET, id="leak"), replies[1], edited):
+                await store.append(message)
+            await store.replace(await store.load())
+            await store.redact("leak", MARK, secret=secret)
+            return [*await store.load(), *await store.full()]
+
+    messages = asyncio.run(redact())
+
+    kept = [message.id for message in messages if message.origin is not None]
+    assert kept == (["a0"] * 2 if secret is None else [])
+    assert [each.content for each in messages[:4]] == ["Answer 0.", MARK, "Answer 1.", "Answer 2."]
+
+
 def test_redaction_is_a_session_entry(tmp_path: Path) -> None:
     """It says which message, who and when, and older readers pass over it."""
     place = JsonlSessions(tmp_path)

@@ -117,7 +117,7 @@ def test_two_writers_in_one_process(path: Path) -> None:
             await first.append(HELLO)
             steps = second.append(THERE), second.replace([SUMMARY]), second.put("red")
             for refused in (*steps, second.restore()):
-                with pytest.raises(HistoryConflict, match="is being written by somebody else"):
+                with pytest.raises(HistoryConflict, match="is in use by another writer"):
                     await refused
             await other.append(HELLO)
             await first.aclose()
@@ -142,7 +142,7 @@ def test_two_writers_in_two_processes(path: Path, write_elsewhere: Callable[...,
 
     refusal, other, welcome = asyncio.run(write())
     assert "session 'main' in" in refusal
-    assert "is being written by somebody else" in refusal
+    assert "is in use by another writer" in refusal
     assert other == welcome == ""
     assert asyncio.run(_texts(SqliteStore(path))) == ["hello", "from elsewhere"]
 
@@ -204,7 +204,7 @@ def test_write_past_lock_interleaves_nothing(path: Path) -> None:
             await store.append(HELLO)
             copy = "INSERT INTO entries SELECT session, 2, view, standing, 2, summarized, kind"
             _query(path, f"{copy}, text, written_at, key FROM entries")
-            with pytest.raises(HistoryConflict, match="past its lock"):
+            with pytest.raises(HistoryConflict, match="ignored its lock"):
                 await store.append(THERE)
             await store.append(THERE)
             assert await store.full() == [HELLO, HELLO, THERE]

@@ -15,6 +15,7 @@ import pytest
 
 from agentic.errors import HistoryNotWritten
 from agentic.history.sqlite import SqliteSessions, SqliteStore
+from agentic.history.sqlite._database import measure_wal
 from agentic.history.sqlite._rows import SqliteRows
 from agentic.messages import Message
 
@@ -68,6 +69,25 @@ def test_write_failing_midway_leaves_nothing(path: Path, *, fsync: bool) -> None
             assert len(acknowledged) > 10
 
     asyncio.run(write())
+
+
+@pytest.mark.parametrize("fsync", [False, True])
+def test_wal_of_an_open_store_stays_small(path: Path, *, fsync: bool) -> None:
+    """Also if one entry is large; a put waits for the checkpoint, which is in the same thread."""
+
+    async def write() -> list[int]:
+        sizes = []
+        async with SqliteStore(path, fsync=fsync) as store:
+            for kilobytes in (300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 300, 5_000):
+                await store.append(Message("user", "x" * 1_000 * kilobytes))
+                await store.put(f"{kilobytes}")
+                sizes.append(measure_wal(path))
+            assert len(await store.full()) == len(sizes)
+        return sizes
+
+    sizes = asyncio.run(write())
+
+    assert max(sizes) < 4_000_000
 
 
 FILL_A_DISK = """

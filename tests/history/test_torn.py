@@ -101,3 +101,48 @@ def test_power_cut_zeros_are_moved_aside(path: Path) -> None:
     asyncio.run(_continue(path))
 
     assert Path(f"{path}.torn-1").read_bytes() == bytes(100_000)
+
+
+def test_batch_that_is_cut_off_was_never_there(path: Path) -> None:
+    """Of messages that are appended together all count, or none, wherever a kill cuts the file."""
+    batch = [Message("user", "one"), Message("user", "two"), Message("user", "three")]
+
+    async def write() -> int:
+        async with JsonlStore(path) as store:
+            await store.append(HELLO)
+            begin = (await asyncio.to_thread(path.stat)).st_size
+            await store.append(*batch, key=["k1", None, "k3"])
+            return begin
+
+    begin = asyncio.run(write())
+    whole = path.read_bytes()
+    with asyncio.Runner() as runner:
+        for end in [*range(begin, len(whole), 5), *_line_ends(whole, begin)]:
+            path.write_bytes(whole[:end])
+            stored = [HELLO, *batch] if end == len(whole) else [HELLO]
+            assert runner.run(JsonlStore(path).load()) == stored
+            assert runner.run(JsonlStore(path).full()) == stored
+            assert runner.run(JsonlStore(path).has_key("k1")) is (end == len(whole))
+
+
+def test_next_writer_moves_a_cut_batch_aside(path: Path) -> None:
+    """With its complete lines; what is appended then is not taken for the rest of it."""
+
+    async def write() -> list[Message]:
+        async with JsonlStore(path) as store:
+            await store.append(HELLO)
+            await store.append(Message("user", "one"), Message("user", "two"))
+        lines = (await asyncio.to_thread(path.read_bytes)).splitlines(keepends=True)
+        await asyncio.to_thread(path.write_bytes, b"".join(lines[:2]))
+        async with JsonlStore(path) as store:
+            await store.append(HELLO)
+            assert await store.full() == await store.load()
+        torn = await asyncio.to_thread(Path(f"{path}.torn-1").read_bytes)
+        assert torn == lines[1]
+        return await JsonlStore(path).full()
+
+    assert asyncio.run(write()) == [HELLO, HELLO]
+
+
+def _line_ends(content: bytes, begin: int) -> list[int]:
+    return [at + 1 for at in range(begin, len(content)) if content[at] == ord("\n")]

@@ -49,7 +49,7 @@ TOO_NEW = [
     _message(must_understand="ciphertext"),
     _line(type="replace", messages=[{**HELLO, "must_understand": ["a"]}]),
     _line(type="splice", messages=[]),
-    _line(type="message", message={**HELLO, "v": 2}),
+    _line(type="message", message={**HELLO, "v": 3}),
     json.dumps({"v": 2, "type": "message", "message": HELLO}).encode() + b"\n",
 ]
 

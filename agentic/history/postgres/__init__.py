@@ -2,18 +2,18 @@
 
 Start with `PostgresStore` and `PostgresSessions`.
 
-It is imported separately because it loads the database driver: `from agentic.history import
-postgres`, after `pip install 'agentic-weave[postgres]'`.
+It needs the extra `postgres`, and is imported by its own path because it loads the database driver:
+`from agentic.history import postgres`.
 """
 
-from agentic import _imports
+from agentic._base import _imports
 
 try:
     with _imports.quietly():
         import psycopg  # noqa: F401
 except ImportError as missing:
     raise ImportError(
-        "history.postgres needs psycopg 3: pip install 'agentic-weave[postgres]'"
+        f"history.postgres needs psycopg 3: {_imports.pip_install('agentic-weave[postgres]')}"
     ) from missing
 
 from agentic.history.postgres._sessions import PostgresSessions, PostgresStore

@@ -185,9 +185,11 @@ class Link:
     async def _connect(self) -> Connection:
         if self._connection is None or self._connection.closed or is_inherited(self._connection):
             await self.aclose()
-            kept = self.kept.take() if self.kept else None
-            self._ready = kept is not None
-            self._connection = kept or await connect(self.dsn, fsync=self.fsync, pooled=self.pooled)
+            spare = self.kept.take() if self.kept else None
+            self._ready = spare is not None
+            self._connection = spare or await connect(
+                self.dsn, fsync=self.fsync, pooled=self.pooled
+            )
         return self._connection
 
 
@@ -306,5 +308,5 @@ async def _end(connection: Connection, key: int, process: int) -> bool:
     """Terminate a process that holds the lock; return False if it does not hold it."""
     # pg_locks shows a key of 64 bits as two halves, and objsubid 1 for such a key.
     high, low = (key >> 32) & 0xFFFFFFFF, key & 0xFFFFFFFF
-    found = await connection.execute(_TERMINATE, [process, high, low])
-    return await found.fetchone() is not None
+    rows = await connection.execute(_TERMINATE, [process, high, low])
+    return await rows.fetchone() is not None

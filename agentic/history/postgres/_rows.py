@@ -25,8 +25,8 @@ from psycopg.errors import ProgramLimitExceeded
 from psycopg.rows import TupleRow
 
 from agentic.errors import HistoryConflict
+from agentic.history._abilities import Lease
 from agentic.history._entries import hash_key
-from agentic.history._protocols import Lease
 from agentic.history._rows import Query, Question, SessionRows, State, is_leased
 from agentic.history.postgres._database import lock_session
 from agentic.history.postgres._server import SYNCHRONOUS, Connection
@@ -139,8 +139,8 @@ class Fence:
 
     async def check(self, connection: Connection) -> None:
         """Hold the lease until the end of this transaction, which ends with it if it is idle."""
-        held = await connection.execute(_HOLD.encode(), self.values)
-        if await held.fetchone() is None:
+        rows = await connection.execute(_HOLD.encode(), self.values)
+        if await rows.fetchone() is None:
             raise self.lost()
 
     async def release(self, connection: Connection) -> None:
@@ -176,8 +176,8 @@ class PostgresRows(SessionRows):
     ) -> Self | None:
         """Return the rows of a session; None if there is no such session."""
         find = "SELECT number FROM agentic.sessions WHERE id = %s"
-        found = await (await connection.execute(find, [session_id])).fetchone()
-        return cls(found[0], name, connection, fence) if found else None
+        row = await (await connection.execute(find, [session_id])).fetchone()
+        return cls(row[0], name, connection, fence) if row else None
 
     @classmethod
     async def add(
@@ -195,8 +195,8 @@ class PostgresRows(SessionRows):
             INSERT INTO agentic.sessions (id, title, created_at)
             VALUES (%s, %s, coalesce(%s, clock_timestamp())) RETURNING number
         """
-        found = await connection.execute(add, [session_id, title, created_at])
-        (number,) = await found.fetchone() or (0,)
+        rows = await connection.execute(add, [session_id, title, created_at])
+        (number,) = await rows.fetchone() or (0,)
         return cls(number, name, connection, fence)
 
     async def ask(self, question: Question[T]) -> T:
@@ -226,8 +226,8 @@ class PostgresRows(SessionRows):
             # psycopg would not prepare it before the sixth append of a connection.
             await self._cursor.execute(_APPEND, values, prepare=True)
             return
-        fenced = (*self.fence.values, *values)
-        await self._cursor.execute(_APPEND_FENCED.encode(), fenced, prepare=True)
+        parameters = (*self.fence.values, *values)
+        await self._cursor.execute(_APPEND_FENCED.encode(), parameters, prepare=True)
         if not self._cursor.rowcount:
             raise self.fence.lost()
 
@@ -260,9 +260,9 @@ class PostgresRows(SessionRows):
     def _values(
         self, kind: str, text: bytes, state: State, writer: int, key: str | None
     ) -> tuple[Any, ...]:
-        reached = (state.seq, state.view, state.standing, state.messages, state.summarized)
-        hashed = None if key is None else hash_key(key)
-        return (self.session, *reached, kind, _check_size(text), writer, hashed)
+        position = (state.seq, state.view, state.standing, state.messages, state.summarized)
+        digest = None if key is None else hash_key(key)
+        return (self.session, *position, kind, _check_size(text), writer, digest)
 
     async def _fetch(self, query: Query) -> list[TupleRow]:
         # In its text form, bytea takes two characters a byte.
@@ -280,8 +280,8 @@ async def acquire(
         # Nor must a client that is stopped here keep others away for longer than its lease would.
         await connection.execute(_LIMIT, [f"{milliseconds}ms"])
         await lock_session(connection, session_id, name, until_commit=True)
-        found = await connection.execute(_ACQUIRE, [session_id, owner, seconds])
-        row = await found.fetchone()
+        rows = await connection.execute(_ACQUIRE, [session_id, owner, seconds])
+        row = await rows.fetchone()
         if row is None:
             await refuse_leased(connection, session_id, name)
             raise HistoryConflict(name)  # it expired just now
@@ -291,8 +291,8 @@ async def acquire(
 
 async def renew(connection: Connection, lease: Lease, seconds: float, name: str) -> Lease:
     """Extend a lease, or raise HistoryConflict if it has expired, or somebody else has it."""
-    found = await connection.execute(_RENEW, [seconds, lease.session_id, lease.epoch])
-    row = await found.fetchone()
+    rows = await connection.execute(_RENEW, [seconds, lease.session_id, lease.epoch])
+    row = await rows.fetchone()
     if row is None:
         raise HistoryConflict(name, lease.describe_loss())
     return attrs.evolve(lease, expires_at=row[1].astimezone(UTC))
@@ -321,8 +321,8 @@ class _Answer:
 def _advance(question: Question[Any], rows: list[TupleRow] | None) -> Query | _Answer:
     try:
         return next(question) if rows is None else question.send(rows)
-    except StopIteration as answered:
-        return _Answer(answered.value)
+    except StopIteration as end:
+        return _Answer(end.value)
 
 
 @functools.cache

@@ -152,22 +152,22 @@ _CONNECTION_CLASSES = {"08", "28", "3D", "53", "57"}
 """The classes of SQLSTATE for the same problems, if they come later or from a pooler."""
 
 
-def check_dsn(given: object) -> str:
+def check_dsn(dsn: object) -> str:
     """Return a connection string, or raise ConfigError, which does not show it.
 
     >>> check_dsn("postgresql://localhost/agents")
     'postgresql://localhost/agents'
     """
-    shown: object = type(given).__name__
-    if isinstance(given, str):
-        shown = "***"  # the text may contain the password
+    safe: object = type(dsn).__name__
+    if isinstance(dsn, str):
+        safe = "***"  # the text may contain the password
         with contextlib.suppress(psycopg.ProgrammingError, UnicodeEncodeError):
-            conninfo_to_dict(given)
-            if "\0" not in given:  # libpq stops reading at NUL
-                return given
+            conninfo_to_dict(dsn)
+            if "\0" not in dsn:  # libpq stops reading at NUL
+                return dsn
     raise ConfigError(
         "dsn",
-        shown,
+        safe,
         "a connection string, such as postgresql://user:password@host:5432/database",
         "correct it; in such an address, percent-encode what is special in the password",
     )
@@ -192,8 +192,8 @@ async def connect(dsn: str, *, fsync: bool, pooled: bool) -> Connection:
     Raises:
         psycopg.Error: the server cannot be reached, or refuses the connection.
     """
-    given = conninfo_to_dict(dsn)
-    defaults = {name: value for name, value in _DEFAULTS.items() if name not in given}
+    parts = conninfo_to_dict(dsn)
+    defaults = {name: value for name, value in _DEFAULTS.items() if name not in parts}
     complete = make_conninfo(dsn, **defaults, client_encoding="UTF8")
     connection = await _Connection.connect(complete, autocommit=True)
     # What is set or prepared would stay on a connection of the server that others get next.
@@ -222,10 +222,10 @@ def is_over(connection: Connection, problem: psycopg.Error) -> bool:
 def explain(problem: psycopg.Error, dsn: str) -> str:
     """Return the error of the server or the driver in one line, and what to do about it."""
     lines = (problem.diag.message_primary or str(problem)).split("\n")
-    said = " ".join(line.strip() for line in lines if not line.startswith("\t"))  # libpq guesses
+    text = " ".join(line.strip() for line in lines if not line.startswith("\t"))  # libpq guesses
     if password := conninfo_to_dict(dsn).get("password"):
-        said = said.replace(str(password), "***")
-    return f"{said.rstrip('.')} ({_find_remedy(problem, said)})"
+        text = text.replace(str(password), "***")
+    return f"{text.rstrip('.')} ({_find_remedy(problem, text)})"
 
 
 @contextlib.contextmanager
@@ -246,10 +246,10 @@ def reading(name: str, dsn: str) -> Iterator[None]:
         raise HistoryUnavailable(name, explain(problem, dsn)) from problem
 
 
-def _find_remedy(problem: psycopg.Error, said: str) -> str:
+def _find_remedy(problem: psycopg.Error, text: str) -> str:
     state = problem.sqlstate or ""
     # The words occur in other errors, too: many a setting of the server is a timeout.
     if state in _STATES or (state and state[:2] not in _CONNECTION_CLASSES):
         return _STATES.get(state, "the server refused")
-    found = (remedy for words, remedy in _WORDS.items() if re.search(words, said))
-    return next(found, "the server refused")
+    remedies = (remedy for words, remedy in _WORDS.items() if re.search(words, text))
+    return next(remedies, "the server refused")

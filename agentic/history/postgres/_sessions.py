@@ -17,11 +17,11 @@ import attrs
 import psycopg
 from psycopg.rows import TupleRow
 
-from agentic._validate import is_whole
-from agentic._waiting import LoopLock, finish
+from agentic._base._validate import is_whole
+from agentic._base._waiting import LoopLock, finish
 from agentic.errors import HistoryError, HistoryUnavailable
-from agentic.history._entries import encode_message, encode_view
-from agentic.history._protocols import Lease, SessionInfo
+from agentic.history._abilities import Lease, SessionInfo
+from agentic.history._entries import encode_view
 from agentic.history._redaction import RedactionRequest
 from agentic.history._replace import Knowledge, Known, StoredView
 from agentic.history._rows import Question, RowStore, SessionRows
@@ -32,6 +32,7 @@ from agentic.history._sessions import (
     encode_output_line,
     encode_title_line,
 )
+from agentic.history._stores import Addition
 from agentic.history._validate import check_lease, check_session_id
 from agentic.history.postgres._database import KeptConnections, Link, lock_session
 from agentic.history.postgres._rows import (
@@ -129,6 +130,7 @@ class PostgresStore(RowStore):
     async def aclose(self) -> None:
         """Release the lock and the connection, after any write in progress is complete."""
         await self._do(self._writer.close)
+        self._knowledge.history = None
 
     async def __aenter__(self) -> Self:
         self._entered = True
@@ -141,19 +143,18 @@ class PostgresStore(RowStore):
     async def _exists(self) -> bool:
         return await self._answer(SessionRows.title, None) is not None
 
-    async def _append(self, message: Message, key: str | None) -> None:
-        line = encode_message(message, key)
-        await self._do(partial(self._writer.append, message, line, key))
+    async def _append(self, batch: Sequence[Addition]) -> None:
+        await self._do(partial(self._writer.append, batch))
 
-    async def _load(self) -> StoredView:
+    async def _recall(self) -> StoredView | None:
         # A doubt that cannot be settled now does not stop a reader, who sees what is stored.
         with contextlib.suppress(HistoryError):
             await self._do(self._writer.settle)
-        return await super()._load()
+        return await super()._recall()
 
-    async def _replace(self, view: list[Message], known: Known | None, replaces: int) -> None:
+    async def _replace(self, view: list[Message], base: Known | None, replaces: int) -> None:
         line = encode_view("replace", view)
-        await self._do(partial(self._writer.replace, view, line, known, replaces))
+        await self._do(partial(self._writer.replace, view, line, base, replaces))
 
     async def _restore(self) -> None:
         await self._do(self._writer.restore)
@@ -325,7 +326,7 @@ class PostgresSessions(LeasedBase):
                 await rows.ask(rows.delete())
 
     @_finished
-    async def _import(self, session_id: str, found: Exported) -> None:
+    async def _import(self, session_id: str, export: Exported) -> None:
         name = self._name(session_id)
         async with self._writing(name) as link:
             connection = await link.to_write()
@@ -335,11 +336,11 @@ class PostgresSessions(LeasedBase):
                 if await PostgresRows.find(connection, session_id, name):
                     raise already_exists(name)
                 rows = await PostgresRows.add(
-                    connection, session_id, name, title=found.title, created_at=found.created_at
+                    connection, session_id, name, title=export.title, created_at=export.created_at
                 )
-                entries = ((each.kind, each.text, each.state, each.key) for each in found.entries)
+                entries = ((each.kind, each.text, each.state, each.key) for each in export.entries)
                 await rows.append_all(entries, _NOBODY)
-                for ref, content in found.outputs.items():
+                for ref, content in export.outputs.items():
                     await rows.put_output(ref, content)
 
     async def _find(self, connection: Connection | None, session_id: str) -> PostgresRows:
@@ -365,8 +366,8 @@ class PostgresSessions(LeasedBase):
                 except psycopg.Error as problem:
                     if not link.is_lost(problem):
                         raise
-                    said = f"{explain(problem, self.dsn)}, and it may have been done or not"
-                    raise HistoryUnavailable(name, said) from problem
+                    text = f"{explain(problem, self.dsn)}, and it may have been done or not"
+                    raise HistoryUnavailable(name, text) from problem
 
 
 async def _lock(connection: Connection, session_id: str, name: str) -> None:
@@ -376,12 +377,12 @@ async def _lock(connection: Connection, session_id: str, name: str) -> None:
 
 
 def _describe(row: TupleRow) -> SessionInfo:
-    session_id, title, messages, summarized, created_at, changed_at = row
+    session_id, title, messages, covers, created_at, changed_at = row
     return SessionInfo(
         id=session_id,
         title=title,
         messages=messages,
-        summarized=summarized,
+        summarized=covers,
         # psycopg returns times in the time zone of the connection.
         created_at=created_at.astimezone(UTC),
         changed_at=changed_at.astimezone(UTC),

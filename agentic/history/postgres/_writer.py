@@ -9,7 +9,7 @@ stored twice, and nothing is considered stored that is not.
 import asyncio
 import contextlib
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 
 import attrs
@@ -22,6 +22,7 @@ from agentic.history._outputs import make_ref
 from agentic.history._redaction import RedactionRequest, log_redaction
 from agentic.history._replace import Knowledge, Known, merge
 from agentic.history._rows import NEW, NOWHERE, State
+from agentic.history._stores import Addition
 from agentic.history.postgres._database import Link, check_owner, end_former, lock_session, purge
 from agentic.history.postgres._rows import Fence, PostgresRows, refuse_leased
 from agentic.history.postgres._server import Connection, explain, is_inherited, writing
@@ -36,6 +37,8 @@ class _Sent:
     kind: str
     line: bytes
     """The caller's data, without what a replace keeps, which depends on when it is done."""
+    entries: tuple[Entry, ...]
+    """What was sent: the entry of this number is the last of them."""
 
 
 @attrs.define(eq=False)
@@ -81,9 +84,14 @@ class PostgresWriter:
         """The number of the latest entry; None while others may have written."""
         return self._state.seq if self.is_ready else None
 
-    async def append(self, message: Message, line: bytes, key: str | None) -> None:
-        """Add a message, unless the session has one with this key."""
-        await self._take(partial(self._append, Entry("message", (message,), key), line))
+    @property
+    def point(self) -> tuple[int, int] | None:
+        """The point in the session at which it stands; None while others may have written."""
+        return self._locate(self._state.seq) if self.is_ready and not self._doubt else None
+
+    async def append(self, batch: Sequence[Addition]) -> None:
+        """Add messages, each unless the session has one with its key."""
+        await self._take(partial(self._append, batch))
 
     async def replace(
         self, messages: list[Message], line: bytes, known: Known | None, replaces: int
@@ -149,7 +157,7 @@ class PostgresWriter:
                 # An entry of this number is there already, or the session is gone: the advisory
                 # lock binds only those who ask for it.
                 self._holder = None  # must be looked up again
-                what = "has been written or removed by somebody else past its lock: load again"
+                what = "was changed or removed by a writer that ignored its lock: load again"
                 raise HistoryConflict(self.name, what) from problem
             except (psycopg.Error, HistoryConflict) as problem:
                 if self._doubt:
@@ -195,49 +203,59 @@ class PostgresWriter:
         """Find out whether the entry in doubt is stored, now that the lost connection has ended."""
         if self._doubt:
             rows = await PostgresRows.find(connection, self.session_id, self.name)
-            stored = rows is not None and await rows.has(self._doubt.seq, self._id)
-            self._late, self._doubt = self._doubt if stored else None, None
+            is_there = rows is not None and await rows.has(self._doubt.seq, self._id)
+            self._late, self._doubt = self._doubt if is_there else None, None
 
-    async def _append(self, entry: Entry, line: bytes) -> None:
-        # An entry that was in doubt has its key, too, and is no repetition.
-        if self._rows and entry.key and not self._find_late("message", line):
-            repeats = self._rows.repeats(entry.key, entry.messages[0], self.knowledge)
-            if await self._rows.ask(repeats):
-                return
-        before = self._here("message", line)
-        after = await self._add(entry, line)
-        self.knowledge.append(after[1], before, after)
+    async def _append(self, batch: Sequence[Addition]) -> None:
+        line = b"".join([each.line for each in batch])
+        # Entries that were in doubt have their keys, too, and are no repetition.
+        late = self._find_late("message", line)
+        fresh = [] if late else [each for each in batch if not await self._repeats(each)]
+        entries = late.entries if late else tuple([each.entry for each in fresh])
+        if not entries:
+            return
+        seq = self._here("message", line)[1]
+        await self._add(entries, line, texts=[each.line for each in fresh])
+        for at, entry in enumerate(entries, seq + 1):
+            before, after = self._locate(at - 1), self._locate(at)
+            self.knowledge.append(at, before, after, entry.messages[0])
+
+    async def _repeats(self, addition: Addition) -> bool:
+        if not self._rows or addition.key is None:
+            return False
+        repeats = self._rows.repeats(addition.key, addition.message, self.knowledge)
+        return await self._rows.ask(repeats)
 
     async def _replace(
-        self, messages: list[Message], line: bytes, known: Known | None, replaces: int
+        self, messages: list[Message], line: bytes, base: Known | None, replaces: int
     ) -> None:
         text, here = line, self._here("replace", line)
         is_stored = self._find_late("replace", line) is not None
-        if known is None:
+        if base is None:
             self.knowledge.check_seen(here, self.name)
-        elif not is_stored and not self.knowledge.covers(here, known, replaces):
-            messages = await self._merge(messages, known, replaces)
+        elif not is_stored and not self.knowledge.covers(here, base, replaces):
+            messages = await self._merge(messages, base, replaces)
             # In a thread, as a view may be megabytes, and other tasks of this loop wait meanwhile.
             text = await asyncio.to_thread(encode_view, "replace", messages)
         entry = Entry("replace", tuple(messages))
-        self.knowledge.replace(await self._add(entry, line, text=text))
+        self.knowledge.replace(await self._add((entry,), line, texts=[text]))
 
-    async def _merge(self, messages: list[Message], known: Known, replaces: int) -> list[Message]:
+    async def _merge(self, messages: list[Message], base: Known, replaces: int) -> list[Message]:
         if self._rows is None:
-            return merge(messages, known, replaces, [], self.name)
-        return await self._rows.ask(self._rows.merged(self._state, messages, known, replaces))
+            return merge(messages, base, replaces, [], self.name)
+        return await self._rows.ask(self._rows.merged(self._state, messages, base, replaces))
 
     async def _restore(self) -> None:
         if self._find_late("restore", b""):
             before = self._here("restore", b"")
-            self.knowledge.restore(before, await self._add(Entry("restore", ()), b""))
+            self.knowledge.restore(before, await self._add((), b"", kind="restore"))
             return
         if self._rows is None:
             raise NothingToRestore(self.name)
-        restored, undone = await self._rows.ask(self._rows.restored(self._state))
-        line = await asyncio.to_thread(encode_view, "restore", restored)
+        view, former = await self._rows.ask(self._rows.restored(self._state))
+        line = await asyncio.to_thread(encode_view, "restore", view)
         before = self._locate(self._state.seq)
-        after = await self._add(Entry("restore", tuple(restored)), line, undone)
+        after = await self._add((Entry("restore", tuple(view)),), line, former)
         self.knowledge.restore(before, after)
 
     async def _keep(self, ref: str, content: bytes) -> None:
@@ -275,7 +293,7 @@ class PostgresWriter:
     def _here(self, kind: str, line: bytes) -> tuple[int, int]:
         """Return where a step begins: before the same entry if it is already stored."""
         late = self._find_late(kind, line)
-        return self._locate(late.seq - 1 if late else self._state.seq)
+        return self._locate(late.seq - len(late.entries) if late else self._state.seq)
 
     def _find_late(self, kind: str, line: bytes) -> _Sent | None:
         """Return the late entry if a step repeats it; a restore does, whatever its result."""
@@ -284,21 +302,31 @@ class PostgresWriter:
         return late if is_same else None
 
     async def _add(
-        self, entry: Entry, line: bytes, undone: State | None = None, *, text: bytes | None = None
+        self,
+        entries: tuple[Entry, ...],
+        line: bytes,
+        former: State | None = None,
+        *,
+        kind: str = "",
+        texts: Sequence[bytes] = (),
     ) -> tuple[int, int]:
-        """Add an entry, unless it turned out to be stored, and return the resulting position.
+        """Add entries of a kind, unless they turned out to be stored, and return where that leads.
 
-        `text` is what is stored, if that is more than the caller's data.
+        `texts` is what is stored, if that is not just the caller's data.
         """
-        late, self._late = self._find_late(entry.kind, line), None
+        kind = kind or entries[0].kind
+        late, self._late = self._find_late(kind, line), None
         if late:
             return self._locate(late.seq)
-        # The state is set only when the server has confirmed the entry.
-        state = self._state.follow(entry, undone)
-        # From here until the server answers, nobody can know whether the entry is stored.
-        self._doubt = _Sent(state.seq, entry.kind, line)
+        # The state is set only when the server has confirmed the entries.
+        state, rows = self._state, []
+        for entry, text in zip(entries, texts or [line], strict=True):
+            state = state.follow(entry, former)
+            rows.append((kind, text.removesuffix(b"\n"), state, entry.key))
+        # From here until the server answers, nobody can know whether they are stored.
+        self._doubt = _Sent(state.seq, kind, line, entries)
         try:
-            await self._insert(entry, (text or line).removesuffix(b"\n"), state)
+            await self._insert(rows)
         except psycopg.Error as problem:
             if not self.link.is_lost(problem):  # the server refused: nothing was stored
                 self._doubt = None
@@ -309,15 +337,17 @@ class PostgresWriter:
         self._doubt, self._state = None, state
         return self._locate(state.seq)
 
-    async def _insert(self, entry: Entry, text: bytes, state: State) -> None:
-        if self._rows:
-            await self._rows.append(entry.kind, text, state, self._id, entry.key)
+    async def _insert(self, entries: list[tuple[str, bytes, State, str | None]]) -> None:
+        if self._rows and len(entries) == 1:
+            ((kind, text, state, key),) = entries
+            await self._rows.append(kind, text, state, self._id, key)
             return
         # The session is made with its first entry, or not at all.
         connection = await self.link.to_write()
         async with self._transaction(connection):
-            rows = await self._make(connection)
-            await rows.append(entry.kind, text, state, self._id, entry.key)
+            rows = self._rows or await self._make(connection)
+            for kind, text, state, key in entries:
+                await rows.append(kind, text, state, self._id, key)
         # Only now that it is committed.
         self._rows = rows
 
@@ -333,11 +363,11 @@ class PostgresWriter:
             yield
 
     def _say_doubt(self, problem: Exception) -> HistoryUnavailable:
-        said = explain(problem, self.link.dsn) if isinstance(problem, psycopg.Error) else problem
+        text = explain(problem, self.link.dsn) if isinstance(problem, psycopg.Error) else problem
         return HistoryUnavailable(
             self.name,
             "the connection was lost before the server said whether the entry is stored, and then: "
-            f"{said}. Write the same again, which stores it once, or load",
+            f"{text}. Write the same again, which stores it once, or load",
         )
 
 

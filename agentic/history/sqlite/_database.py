@@ -10,12 +10,12 @@ emptied into it.
 """
 
 import contextlib
+import os
 import sqlite3
 import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
 from agentic.errors import HistoryConflict, HistoryCorrupt, HistoryNotWritten
 from agentic.history._disk import (
@@ -75,6 +75,10 @@ MIGRATIONS = [
 version, `PRAGMA user_version`, is the number of those that were applied."""
 BUSY_SECONDS = 30.0
 """How long a step waits for others; a commit of ours takes far less than a thousandth of this."""
+_PAGE_BYTES = 1_024
+"""What a row does not fill of its last page is lost: half a page on average, and an entry has a
+kilobyte or two. Pages of 4,096 bytes took 2.4 times the bytes of bare JSON, these 1.75
+(`benchmarks/stores.py`, 2026-11-28). A database keeps the size that it was made with."""
 _CHECKPOINT_MILLISECONDS = 100
 """How long the end of a checkpoint waits for readers, while writers wait for it."""
 _RETRY_SECONDS = 0.0005  # a commit takes 0.00002; SQLite's own handler sleeps up to 0.1
@@ -117,8 +121,9 @@ def connect_writer(path: Path, *, fsync: bool) -> sqlite3.Connection:
             # Off by default for each connection; without it, deleting a session leaves its rows.
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA busy_timeout = 0")  # `transaction` does the waiting
-            if not fsync:  # no disk sync in the event loop: a thread runs `checkpoint`
-                connection.execute("PRAGMA wal_autocheckpoint = 0")
+            # No disk sync in the event loop, and none that leaves the WAL as large as it is: the
+            # store's thread runs `checkpoint`.
+            connection.execute("PRAGMA wal_autocheckpoint = 0")
     return connection
 
 
@@ -146,17 +151,25 @@ def reading(path: Path) -> Iterator[sqlite3.Connection | None]:
         raise OSError(f"{path} cannot be read: {_explain(problem)}") from problem
 
 
-def checkpoint(path: Path, last: Literal["FULL", "TRUNCATE"] = "FULL") -> None:
-    """Move commits from the WAL into the database, as far as readers allow.
+def checkpoint(path: Path) -> None:
+    """Move commits from the WAL into the database and empty the WAL, as far as readers allow.
 
     Most of it moves while others go on writing. Then they wait until what they wrote meanwhile has
-    moved, because the WAL restarts only when it is empty. It never raises: only the size of the WAL
+    moved, because the WAL can be emptied only as a whole. It never raises: only the size of the WAL
     depends on it.
     """
     with contextlib.suppress(sqlite3.Error), contextlib.closing(_connect(path)) as connection:
         connection.execute(f"PRAGMA busy_timeout = {_CHECKPOINT_MILLISECONDS}")
-        for mode in ("PASSIVE", last):
+        for mode in ("PASSIVE", "TRUNCATE"):
             connection.execute(f"PRAGMA wal_checkpoint({mode})")
+
+
+def measure_wal(path: Path) -> int:
+    """Return the size of the WAL, in bytes; 0 if there is none."""
+    try:
+        return os.stat(f"{path}-wal").st_size  # noqa: PTH116  a Path a commit would cost more
+    except OSError:
+        return 0
 
 
 def begin(connection: sqlite3.Connection, wait_seconds: float) -> None:
@@ -289,15 +302,16 @@ def _make(path: Path, *, fsync: bool) -> None:
     missing = make_folders(path.parent)
     # Staged empty, so that the database is private from its first byte.
     lock = _open_lock(path, _MAKING, str(path), wait=True)
-    with _unlocking(lock), staged(path, b"", fsync=False) as written:
+    with _unlocking(lock), staged(path, b"", fsync=False) as file:
         if path.exists():  # another, for which this one has waited, has made it
             return
-        with contextlib.closing(_connect(written)) as connection:
-            _migrate(connection, written)
-        for left in ("-wal", "-shm"):  # of a former database that was removed, not of this one
-            Path(f"{path}{left}").unlink(missing_ok=True)
+        with contextlib.closing(_connect(file)) as connection:
+            connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
+            _migrate(connection, file)
+        for suffix in ("-wal", "-shm"):  # of a former database that was removed, not of this one
+            Path(f"{path}{suffix}").unlink(missing_ok=True)
         # The migrations are in it by now, so nobody ever opens a database without tables.
-        written.replace(path)
+        file.replace(path)
         if fsync:
             sync_folders([path.parent, *(folder.parent for folder in missing)])
 
@@ -354,8 +368,8 @@ def purge(path: Path, name: str) -> None:
 
 def _in_use(name: str) -> HistoryConflict:
     problem = (
-        "is redacted, but another program has kept the database in use, and what was removed may "
-        "still be in its files: redact again when that program is done"
+        "is redacted, but another program was using the database, so what was removed may still "
+        "be in its files: redact again when that program has finished"
     )
     return HistoryConflict(name, problem)
 

@@ -14,8 +14,8 @@ from typing import Self, TypeVar
 import attrs
 
 from agentic.errors import HistoryConflict
+from agentic.history._abilities import Lease
 from agentic.history._entries import hash_key
-from agentic.history._protocols import Lease
 from agentic.history._rows import Question, SessionRows, State, is_leased
 from agentic.history._validate import from_timestamp
 
@@ -34,8 +34,8 @@ class SqliteRows(SessionRows):
     def find(cls, connection: sqlite3.Connection, session_id: str, name: str) -> Self | None:
         """Return the rows of a session; None if there is no such session."""
         find = "SELECT number FROM sessions WHERE id = ?"
-        found = connection.execute(find, (session_id,)).fetchone()
-        return cls(found[0], name, connection) if found else None
+        row = connection.execute(find, (session_id,)).fetchone()
+        return cls(row[0], name, connection) if row else None
 
     @classmethod
     def add(
@@ -56,8 +56,8 @@ class SqliteRows(SessionRows):
                 while True:
                     # the cursor itself, so that at most one undecoded row is in memory
                     query = question.send(cursor.execute(query.sql, query.values))
-            except StopIteration as answered:
-                answer: T = answered.value
+            except StopIteration as end:
+                answer: T = end.value
                 return answer
 
     def append(self, kind: str, text: bytes, state: State, key: str | None = None) -> None:
@@ -67,8 +67,8 @@ class SqliteRows(SessionRows):
             sqlite3.IntegrityError: somebody else has added an entry.
         """
         until = (state.seq, state.view, state.standing, state.messages, state.summarized)
-        hashed = None if key is None else hash_key(key)
-        values = (self.session, *until, kind, text, time.time(), hashed)
+        digest = None if key is None else hash_key(key)
+        values = (self.session, *until, kind, text, time.time(), digest)
         self.connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
 
     def put_output(self, ref: str, content: bytes) -> None:
@@ -80,8 +80,8 @@ class SqliteRows(SessionRows):
     def lines(self, batch_rows: int) -> Iterator[list[bytes]]:
         """Yield every entry as a line of a session file, in batches."""
         find = "SELECT text FROM entries WHERE session = ? ORDER BY seq"
-        found = self.connection.execute(find, (self.session,))
-        while batch := found.fetchmany(batch_rows):
+        rows = self.connection.execute(find, (self.session,))
+        while batch := rows.fetchmany(batch_rows):
             yield [text + b"\n" for (text,) in batch]
 
 

@@ -17,10 +17,10 @@ from typing import TypeVar
 
 import attrs
 
-from agentic._waiting import SerialThread, in_thread, threaded
+from agentic._base._waiting import SerialThread, in_thread, threaded
 from agentic.errors import HistoryCorrupt
-from agentic.history._entries import encode_message, encode_view
-from agentic.history._protocols import Lease, SessionInfo
+from agentic.history._abilities import Lease, SessionInfo
+from agentic.history._entries import encode_view
 from agentic.history._redaction import RedactionRequest
 from agentic.history._replace import Knowledge, Known
 from agentic.history._rows import Question, RowStore, SessionRows
@@ -31,6 +31,7 @@ from agentic.history._sessions import (
     encode_output_line,
     encode_title_line,
 )
+from agentic.history._stores import Addition
 from agentic.history._validate import absolute, check_lease, check_session_id, from_timestamp
 from agentic.history.sqlite._database import (
     BUSY_SECONDS,
@@ -38,6 +39,7 @@ from agentic.history.sqlite._database import (
     checkpoint,
     connect_writer,
     locked_session,
+    measure_wal,
     reading,
     transaction,
     writing,
@@ -49,9 +51,9 @@ from agentic.messages import Message
 T = TypeVar("T")
 _PATIENCE_SECONDS = 0.01
 """How long an event loop waits for another process's commit before a thread does."""
-_CHECKPOINT_BYTES = 4_000_000
-"""How much is appended before it is moved from the WAL into the database. SQLite's own default,
-1,000 pages, is about the same."""
+_CHECKPOINT_BYTES = 2_000_000
+"""How far the WAL grows before it is moved into the database: half of SQLite's own default, since
+it goes on growing meanwhile."""
 _BATCH_ROWS = 500
 _LIST = """
     SELECT id, title, messages, summarized, created_at,
@@ -94,8 +96,8 @@ class SqliteStore(RowStore):
     _knowledge: Knowledge = attrs.field(factory=Knowledge, init=False, repr=False)
     _writer: SqliteWriter = attrs.field(init=False, repr=False)
     _worker: SerialThread = attrs.field(factory=SerialThread, init=False, repr=False)
-    _unmoved: int = attrs.field(default=0, init=False, repr=False)
-    """How many bytes were appended since the last checkpoint."""
+    _wal_bytes: int = attrs.field(default=0, init=False, repr=False)
+    """The size of the WAL when it was last to be moved; 0 once it has been."""
 
     @_writer.default
     def _make_writer(self) -> SqliteWriter:
@@ -107,19 +109,17 @@ class SqliteStore(RowStore):
         if self._writer.is_ready or not self._worker.is_idle:
             await self._worker.run(self._writer.close)
         self._worker.close()
+        self._knowledge.history = None
 
     async def _exists(self) -> bool:
         return self.path.exists()
 
-    async def _append(self, message: Message, key: str | None) -> None:
-        line = encode_message(message, key)
-        await self._do(partial(self._writer.append, message, line, key))
-        self._count(len(line))
+    async def _append(self, batch: Sequence[Addition]) -> None:
+        await self._do(partial(self._writer.append, batch))
 
-    async def _replace(self, view: list[Message], known: Known | None, replaces: int) -> None:
+    async def _replace(self, view: list[Message], base: Known | None, replaces: int) -> None:
         line = encode_view("replace", view)
-        await self._do(partial(self._writer.replace, view, line, known, replaces))
-        self._count(len(line))
+        await self._do(partial(self._writer.replace, view, line, base, replaces))
 
     async def _restore(self) -> None:
         await self._do_in_worker(self._writer.restore)
@@ -149,21 +149,27 @@ class SqliteStore(RowStore):
         # step that is under way it would come out of turn.
         if self._writer.is_ready and not self.fsync and self._worker.is_idle:
             try:
-                return step(_PATIENCE_SECONDS)
+                answer = step(_PATIENCE_SECONDS)
             except Busy:
                 pass
+            else:
+                self._bound_wal()
+                return answer
         return await self._do_in_worker(step)
 
     async def _do_in_worker(self, step: Callable[[float], T]) -> T:
         with writing(self.path):
-            return await self._worker.run(partial(step, BUSY_SECONDS))
+            answer = await self._worker.run(partial(step, BUSY_SECONDS))
+        self._bound_wal()
+        return answer
 
-    def _count(self, appended_bytes: int) -> None:
-        """Have the worker move appended data into the database from time to time."""
-        self._unmoved += appended_bytes
-        # With fsync, commits are in the worker anyway, and SQLite checkpoints in them by itself.
-        if self._unmoved > _CHECKPOINT_BYTES and not self.fsync:
-            self._unmoved = 0
+    def _bound_wal(self) -> None:
+        """Have the worker move the WAL into the database if it has grown."""
+        size = measure_wal(self.path)
+        self._wal_bytes = min(self._wal_bytes, size)
+        # Readers may have kept it from being emptied: then not before it has grown as much again.
+        if size - self._wal_bytes > _CHECKPOINT_BYTES:
+            self._wal_bytes = size
             self._worker.submit(partial(checkpoint, self.path))
 
 
@@ -270,7 +276,7 @@ class SqliteSessions(LeasedBase):
                 refuse_leased(rows.connection, session_id, rows.name)
                 rows.connection.execute("PRAGMA secure_delete = ON")  # overwrites the content
                 rows.ask(rows.delete())
-            checkpoint(self.path, "TRUNCATE")  # the WAL also holds what was deleted
+            checkpoint(self.path)  # the WAL also holds what was deleted
 
     def _read_lines(self, session_id: str) -> Generator[Sequence[bytes], None, None]:
         """Yield the lines of a session in batches, all from one snapshot of it."""
@@ -286,8 +292,8 @@ class SqliteSessions(LeasedBase):
                 yield [encode_output_line(ref, content, rows.name)]
 
     @threaded
-    def _import(self, session_id: str, found: Exported) -> None:
-        created_at = found.created_at.timestamp() if found.created_at else time.time()
+    def _import(self, session_id: str, export: Exported) -> None:
+        created_at = export.created_at.timestamp() if export.created_at else time.time()
         name = self._name(session_id)
         # The lock, because an agent may begin a session of this name meanwhile.
         with locked_session(self.path, session_id, name), self._writing() as connection:
@@ -295,10 +301,10 @@ class SqliteSessions(LeasedBase):
             if SqliteRows.find(connection, session_id, name):
                 raise already_exists(name)
             rows = SqliteRows.add(connection, session_id, name, created_at)
-            rows.ask(rows.set_title(found.title))
-            for entry in found.entries:
+            rows.ask(rows.set_title(export.title))
+            for entry in export.entries:
                 rows.append(entry.kind, entry.text, entry.state, entry.key)
-            for ref, content in found.outputs.items():
+            for ref, content in export.outputs.items():
                 rows.put_output(ref, content)
 
     def _find(self, connection: sqlite3.Connection | None, session_id: str) -> SqliteRows:

@@ -8,20 +8,22 @@ import contextlib
 import os
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 import attrs
 
 from agentic.errors import HistoryConflict, HistoryError
+from agentic.history._abilities import Lease
 from agentic.history._disk import LockedFile, reporting
 from agentic.history._entries import Entry, encode_view
 from agentic.history._outputs import make_ref
-from agentic.history._protocols import Lease
 from agentic.history._redaction import RedactionRequest, log_redaction
 from agentic.history._replace import Knowledge, Known
 from agentic.history._rows import NEW, State
+from agentic.history._stores import Addition
 from agentic.history.sqlite._database import (
     Busy,
     begin,
@@ -80,13 +82,17 @@ class SqliteWriter:
         """The number of the latest entry; None while others may have written."""
         return self._committed if self._connection and self._rows else None
 
-    def append(self, message: Message, line: bytes, key: str | None, wait_seconds: float) -> None:
-        """Add a message, unless the session has one with this key."""
-        entry = Entry("message", (message,), key)
-        added = self._take(lambda rows: self._append(rows, entry, line), wait_seconds)
-        if added:
-            # Only now that it is committed: what is rolled back must not count as known.
-            self.knowledge.append(self._state.seq, *added)
+    @property
+    def point(self) -> _Point | None:
+        """The point in the session at which it stands; None while others may have written."""
+        rows, seq = self._rows, self.seq
+        return None if rows is None or seq is None or not self._is_there() else rows.locate(seq)
+
+    def append(self, batch: Sequence[Addition], wait_seconds: float) -> None:
+        """Add messages, each unless the session has one with its key."""
+        # Only now that all is committed: what is rolled back must not count as known.
+        for before, after, message in self._take(partial(self._append, batch=batch), wait_seconds):
+            self.knowledge.append(after[1], before, after, message)
 
     def replace(
         self,
@@ -136,34 +142,38 @@ class SqliteWriter:
             if connection:
                 connection.close()
 
-    def _append(self, rows: SqliteRows, entry: Entry, line: bytes) -> tuple[_Point, _Point] | None:
-        """Add a message and return what `_add` returns; None if it was added before."""
-        (message,), key = entry.messages, entry.key
-        if key is not None and rows.ask(rows.repeats(key, message, self.knowledge)):
-            return None
-        return self._add(rows, entry, line)
+    def _append(
+        self, rows: SqliteRows, batch: Sequence[Addition]
+    ) -> list[tuple[_Point, _Point, Message]]:
+        """Add messages, and return what `_add` returns for each that was not added before."""
+        added: list[tuple[_Point, _Point, Message]] = []
+        for each in batch:
+            message, key = each.message, each.key
+            if key is None or not rows.ask(rows.repeats(key, message, self.knowledge)):
+                added.append((*self._add(rows, each.entry, each.line), message))
+        return added
 
     def _replace(
         self,
         rows: SqliteRows,
         messages: list[Message],
         line: bytes,
-        known: Known | None,
+        base: Known | None,
         replaces: int,
     ) -> _Point:
         here = rows.locate(self._state.seq)
-        if known is None:
+        if base is None:
             self.knowledge.check_seen(here, self.name)
-        elif not self.knowledge.covers(here, known, replaces):
-            messages = rows.ask(rows.merged(self._state, messages, known, replaces))
+        elif not self.knowledge.covers(here, base, replaces):
+            messages = rows.ask(rows.merged(self._state, messages, base, replaces))
             line = encode_view("replace", messages)
         _, after = self._add(rows, Entry("replace", tuple(messages)), line)
         return after
 
     def _restore(self, rows: SqliteRows) -> tuple[_Point, _Point]:
-        restored, undone = rows.ask(rows.restored(self._state))
-        entry = Entry("restore", tuple(restored))
-        return self._add(rows, entry, encode_view("restore", restored), undone)
+        view, former = rows.ask(rows.restored(self._state))
+        entry = Entry("restore", tuple(view))
+        return self._add(rows, entry, encode_view("restore", view), former)
 
     def _redact(self, rows: SqliteRows, request: RedactionRequest) -> None:
         record = rows.ask(rows.redact(request))
@@ -171,11 +181,11 @@ class SqliteWriter:
         rows.append("optional", record, self._state)
 
     def _add(
-        self, rows: SqliteRows, entry: Entry, line: bytes, undone: State | None = None
+        self, rows: SqliteRows, entry: Entry, line: bytes, former: State | None = None
     ) -> tuple[_Point, _Point]:
         """Add an entry; return what a caller knew with all before it, and knows with it."""
         before = rows.locate(self._state.seq)
-        self._state = self._state.follow(entry, undone)
+        self._state = self._state.follow(entry, former)
         rows.append(entry.kind, line.removesuffix(b"\n"), self._state, entry.key)
         return before, rows.locate(self._state.seq)
 
@@ -212,7 +222,7 @@ class SqliteWriter:
     def _explain(self, problem: sqlite3.Error) -> HistoryError:
         # Two entries of one number: a process that did not ask for the lock has written.
         if isinstance(problem, sqlite3.IntegrityError):
-            what = "has been written by somebody else past its lock: load again"
+            what = "was changed by a writer that ignored its lock: load again"
             return HistoryConflict(self.name, what)
         return not_written(problem, self.path)
 
@@ -227,21 +237,21 @@ class SqliteWriter:
                 undo.callback(unlock, lock)
             connection = connect_writer(self.path, fsync=self.fsync)
             undo.callback(connection.close)
-            found = self.path.stat()
+            stat = self.path.stat()
             # Nothing failed: lock and connection stay until `close`.
             undo.pop_all()
         self._lock, self._connection = lock, connection
         # The inode, not the path: somebody may have put another database in its place.
-        self._identity = os.getpid(), found.st_dev, found.st_ino
+        self._identity = os.getpid(), stat.st_dev, stat.st_ino
         return connection
 
     def _is_there(self) -> bool:
         """Return whether our database is: a removed one must not be written, nor a parent's."""
         try:
-            found = self.path.stat()
+            stat = self.path.stat()
         except OSError:  # to open it says why
             return False
-        return (os.getpid(), found.st_dev, found.st_ino) == self._identity
+        return (os.getpid(), stat.st_dev, stat.st_ino) == self._identity
 
     def _look(self, connection: sqlite3.Connection) -> SqliteRows:
         """Find the session, or make it, and see where it stands."""

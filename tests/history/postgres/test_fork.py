@@ -50,7 +50,7 @@ def test_child_neither_uses_nor_ends_the_connection(dsn: str) -> None:
     (read, refusal), history = asyncio.run(write())
 
     assert read == ["one"]
-    assert "is being written by somebody else" in refusal
+    assert "is in use by another writer" in refusal
     assert history == ["one", "two"]
 
 

@@ -346,7 +346,7 @@ def test_session_lost_to_another_is_told(server: Any, dsn: str) -> None:
             await first.load()
             _end_connections(server, dsn)
             await second.append(THERE)
-            with pytest.raises(HistoryConflict, match="is being written by somebody else"):
+            with pytest.raises(HistoryConflict, match="is in use by another writer"):
                 await first.append(SUMMARY)
             await second.aclose()
             with pytest.raises(HistoryConflict, match="load again"):

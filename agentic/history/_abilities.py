@@ -1,4 +1,4 @@
-"""What runners, budgets and sessions require of the place where a conversation is stored.
+"""What a store may do beyond the shared protocols, and a place with many sessions.
 
 A store holds one session: one conversation with one writer at a time. Its *history* is what it
 holds now; its *archive* is every message that was ever appended. A store may be an async context
@@ -11,9 +11,9 @@ from typing import Protocol, runtime_checkable
 
 import attrs
 
-from agentic._protocols import Rewriter, Store
 from agentic.history._replace import Diff
 from agentic.messages import Message
+from agentic.protocols import Archive, Store
 
 
 @runtime_checkable
@@ -56,45 +56,29 @@ class KeyedStore(Store, Protocol):
 
 
 @runtime_checkable
-class Archive(Rewriter, Protocol):
-    """A rewriter that never loses a message."""
+class BatchStore(KeyedStore, Protocol):
+    """A store that appends several messages together: all of them, or none."""
 
-    async def full(self) -> list[Message]:
-        """Return every message ever appended, unrepaired and in order, including replaced ones.
+    async def append(
+        self, *messages: Message, key: str | Sequence[str | None] | None = None
+    ) -> None:
+        """Store messages after all others, in this order, in one transaction.
 
-        A message that only a replace added, such as a summary, is not included.
+        If they have keys, each has one of its own or None; those that the archive has already are
+        not stored again. A revision becomes greater by the number of messages that are stored.
         """
         ...
 
-    async def restore(self) -> None:
-        """Undo the latest replace that was not undone yet; another call undoes the one before.
 
-        The history is then as if that replace had never happened: what was appended after it
-        follows the earlier history. Raises `NothingToRestore` if there is no replace to undo.
-        """
-        ...
+@runtime_checkable
+class DiffArchive(Archive, Protocol):
+    """An archive that knows what its latest replace did."""
 
     async def diff(self) -> Diff:
         """Return what the latest replace in force removed, and what it added.
 
         Raises `NothingToRestore` if no replace is in force.
         """
-        ...
-
-
-@runtime_checkable
-class OutputStore(Protocol):
-    """A store that keeps whole tool outputs, for those that the history holds cut."""
-
-    async def put(self, output: str, /) -> str:
-        """Store an output and return its reference; once this returns, the output is not lost.
-
-        The reference depends only on the text, so equal outputs are stored once.
-        """
-        ...
-
-    async def get(self, ref: str, /) -> str:
-        """Return a stored output, whole. Raises `OutputNotFound` if it was never stored here."""
         ...
 
 
@@ -155,21 +139,20 @@ class SessionInfo:
     """When the last entry was written. Time zone aware, in UTC."""
 
 
-@runtime_checkable
-class Sessions(Protocol):
-    """A place with many sessions.
+class ListsSessions(Protocol):
+    """A place whose sessions can be listed and opened."""
 
-    A session id consists of 1 to 128 of the characters `A-Z a-z 0-9 . _ -` and does not begin with
-    a dot or a dash; any other id raises `ConfigError`. A session exists from its first write on.
-    """
-
-    def open(self, session_id: str, /) -> Archive:
+    def open(self, session_id: str, /) -> DiffArchive:
         """Return the store of a session, whether or not it exists. Reads and writes nothing."""
         ...
 
     async def list(self) -> Sequence[SessionInfo]:
         """Return a line for every session, the most recently changed first."""
         ...
+
+
+class EditsSessions(Protocol):
+    """A place whose sessions can be renamed and deleted."""
 
     async def rename(self, session_id: str, title: str, /) -> None:
         """Set the title of a session; "" removes it. Raises `SessionNotFound`."""
@@ -181,6 +164,10 @@ class Sessions(Protocol):
         Raises `SessionNotFound`, or `HistoryConflict` while another process is writing it.
         """
         ...
+
+
+class RedactsSessions(Protocol):
+    """A place from whose sessions a leaked secret can be removed."""
 
     async def redact(
         self,
@@ -198,6 +185,10 @@ class Sessions(Protocol):
         """
         ...
 
+
+class MovesSessions(Protocol):
+    """A place whose sessions can be moved to another place, of whatever kind."""
+
     def export(self, session_id: str, /) -> AsyncIterator[bytes]:
         """Return a session as lines, each with its newline: entries, title, kept outputs.
 
@@ -214,6 +205,15 @@ class Sessions(Protocol):
         such a session, and `HistoryCorrupt` for a bad line.
         """
         ...
+
+
+@runtime_checkable
+class Sessions(ListsSessions, EditsSessions, RedactsSessions, MovesSessions, Protocol):
+    """A place with many sessions.
+
+    A session id consists of 1 to 128 of the characters `A-Z a-z 0-9 . _ -` and does not begin with
+    a dot or a dash; any other id raises `ConfigError`. A session exists from its first write on.
+    """
 
 
 @attrs.frozen
@@ -236,8 +236,23 @@ class Lease:
         )
 
 
+class KeepsLeases(Protocol):
+    """A place whose leases are renewed and released. Neither needs the store of the session."""
+
+    async def renew(self, lease: Lease, seconds: float, /) -> Lease:
+        """Return the lease, extended to that long from now.
+
+        Raises `HistoryConflict` if it has expired or was taken over: then it stays lost.
+        """
+        ...
+
+    async def release(self, lease: Lease, /) -> None:
+        """Release the lease. Does nothing if it is lost."""
+        ...
+
+
 @runtime_checkable
-class LeasedSessions(Sessions, Protocol):
+class LeasedSessions(Sessions, KeepsLeases, Protocol):
     """A place whose sessions can be leased, so that a worker that is late cannot write any more.
 
     A worker takes a lease, renews it while it works, and opens the session with it. Every write
@@ -245,7 +260,7 @@ class LeasedSessions(Sessions, Protocol):
     Whoever writes without a lease is refused meanwhile.
     """
 
-    def open(self, session_id: str, /, *, lease: Lease | None = None) -> Archive:
+    def open(self, session_id: str, /, *, lease: Lease | None = None) -> DiffArchive:
         """Return the store of a session. With a lease, it writes only while that is in force."""
         ...
 
@@ -256,15 +271,4 @@ class LeasedSessions(Sessions, Protocol):
         `HistoryConflict` if another owner's lease is in force, or if somebody writes the session
         without one.
         """
-        ...
-
-    async def renew(self, lease: Lease, seconds: float, /) -> Lease:
-        """Return the lease, extended to that long from now. The store need not know.
-
-        Raises `HistoryConflict` if it has expired or was taken over: then it stays lost.
-        """
-        ...
-
-    async def release(self, lease: Lease, /) -> None:
-        """Release the lease. Does nothing if it is lost."""
         ...
