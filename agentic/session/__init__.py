@@ -5,12 +5,15 @@ Start with `Session` and `Status`.
 
 import typing
 
-from agentic import _lazy
+from agentic._base import _lazy
 from agentic.session._session import Session, Status, render_context
 
 if typing.TYPE_CHECKING:
+    from agentic.session._compaction_tool import CompactionTool
     from agentic.session._recall import RecallTool
 
-__all__ = ["RecallTool", "Session", "Status", "render_context"]
+__all__ = ["CompactionTool", "RecallTool", "Session", "Status", "render_context"]
 
-__getattr__, __dir__ = _lazy.load_lazily(__name__, {"RecallTool": "._recall"})
+__getattr__, __dir__ = _lazy.load_lazily(
+    __name__, {"CompactionTool": "._compaction_tool", "RecallTool": "._recall"}
+)

@@ -6,17 +6,18 @@ from typing import Any
 
 import attrs
 
-from agentic._waiting import off_loop
-from agentic.history import Archive, Diff, begins_with, counts_replaced, replace_known
+from agentic._base._waiting import off_loop
+from agentic.history import Diff, DiffArchive, begins_with, replace_known
+from agentic.history._replace import counts_replaced
 from agentic.messages import (
     ContextSummary,
     Message,
     close_open_rounds,
     find_summary,
-    keep_known,
     leading_system_count,
     reopen_rounds,
 )
+from agentic.messages._timeline import keep_known
 
 _log = logging.getLogger(__name__)
 
@@ -25,7 +26,7 @@ _log = logging.getLogger(__name__)
 class SessionArchive:
     """A wrapper around an archive. It keeps outputs and has a revision if that archive does."""
 
-    store: Archive
+    store: DiffArchive
     ignored: ContextSummary | None = attrs.field(default=None, init=False)
     """The summary that the latest `load` ignored."""
     _trusted: ContextSummary | None = attrs.field(default=None, init=False)
@@ -95,8 +96,8 @@ class SessionArchive:
         self.ignored = summary
         if summary != self._told:
             self._told = summary
-            told = "a summary of messages up to number %d is ignored: the archive has %d"
-            _log.warning(told, summary.last_message_idx + 1, _countable(full))
+            warning = "a summary of messages up to number %d is ignored: the archive has %d"
+            _log.warning(warning, summary.last_message_idx + 1, _countable(full))
         given = close_open_rounds(
             [each for each in full if not (each.summary and _points_past(each.summary, full))]
         )
@@ -105,8 +106,8 @@ class SessionArchive:
 
     async def _load(self) -> list[Message]:
         """Load the history, with the objects of the last load."""
-        loaded = await self.store.load()
-        history = await off_loop(len(loaded), keep_known, loaded, self._loaded)
+        messages = await self.store.load()
+        history = await off_loop(len(messages), keep_known, messages, self._loaded)
         self._loaded = history.copy()
         return history
 

@@ -29,8 +29,8 @@ def find_matches(pattern: str, texts: list[str], most: int) -> list[tuple[int, i
     Raises:
         re.error: the pattern is not a regular expression.
     """
-    compiled = re.compile(pattern, re.IGNORECASE | re.MULTILINE)
-    return _first(most, (_matches(compiled, text) for text in texts))
+    expression = re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+    return _first(most, (_matches(expression, text) for text in texts))
 
 
 def find_text(query: str, texts: list[str], most: int) -> list[tuple[int, int]]:
@@ -42,27 +42,27 @@ def find_text(query: str, texts: list[str], most: int) -> list[tuple[int, int]]:
     return _first(most, (_occurrences(query, text) for text in texts))
 
 
-def _first(most: int, found: Iterable[Iterator[int]]) -> list[tuple[int, int]]:
-    places = ((number, at) for number, offsets in enumerate(found) for at in offsets)
+def _first(most: int, matches: Iterable[Iterator[int]]) -> list[tuple[int, int]]:
+    places = ((number, at) for number, offsets in enumerate(matches) for at in offsets)
     return list(itertools.islice(places, most))
 
 
-def _matches(compiled: re.Pattern[str], text: str) -> Iterator[int]:
+def _matches(expression: re.Pattern[str], text: str) -> Iterator[int]:
     until = -1
-    for found in compiled.finditer(text):
-        if found.end() > until:
-            yield found.start()
-            until = _shown_until(text, found.start())
+    for match in expression.finditer(text):
+        if match.end() > until:
+            yield match.start()
+            until = _shown_until(text, match.start())
 
 
 def _occurrences(query: str, text: str) -> Iterator[int]:
-    lowered, wanted, start = text.lower(), query.lower(), 0
-    if len(lowered) != len(text):  # some capitals have a lower-case form of two characters
+    lower, word, start = text.lower(), query.lower(), 0
+    if len(lower) != len(text):  # some capitals have a lower-case form of two characters
         yield from _matches(re.compile(re.escape(query), re.IGNORECASE), text)
         return
-    while (at := lowered.find(wanted, start)) >= 0:
+    while (at := lower.find(word, start)) >= 0:
         yield at
-        start = max(at + len(wanted), _shown_until(text, at) - len(wanted) + 1)
+        start = max(at + len(word), _shown_until(text, at) - len(word) + 1)
 
 
 def shown_from(at: int) -> int:

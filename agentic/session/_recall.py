@@ -5,12 +5,12 @@ from typing import Any, ClassVar
 
 import attrs
 
-from agentic._tool_definition import ToolDefinition
-from agentic._validate import must_be_async, seconds
+from agentic._base._validate import must_be_async, seconds
 from agentic.errors import ConfigError, OutputNotFound
 from agentic.history import Archive
 from agentic.history._outputs import REF as KEPT_REF
 from agentic.messages import Message, ToolError, ToolResult
+from agentic.protocols import ToolDefinition
 from agentic.session._search import (
     PLACE_REF,
     InvalidRecall,
@@ -25,8 +25,9 @@ from agentic.session._search import (
     result_text,
     search,
 )
-from agentic.session._session import RECALL
 
+RECALL = "recall"
+"""The name of the tool."""
 _SHOWN_BYTES = 12_000
 _PAGE_LINES = 1_500
 """Less than the 2,000 lines that a tool's output may have, so that no page is cut."""
@@ -123,44 +124,46 @@ class RecallTool:
     async def run(self, arguments: Mapping[str, Any], /) -> ToolResult | ToolError:
         """Search or read, as the model's arguments ask."""
         try:
-            asked = _check_arguments(arguments)
+            request = _check_arguments(arguments)
             full = await self.store.full()
-            if asked.query:
-                return await self._search(asked, full)
-            return await self._read(asked, full)
+            if request.query:
+                return await self._search(request, full)
+            return await self._read(request, full)
         except InvalidRecall as misfit:
             return ToolError(str(misfit), "bad_arguments")
 
-    async def _search(self, asked: "RecallArguments", full: list[Message]) -> ToolResult:
-        if asked.ref:
-            pieces = iter([await self._find(asked.ref, full)])
+    async def _search(self, request: "RecallArguments", full: list[Message]) -> ToolResult:
+        if request.ref:
+            pieces = iter([await self._find(request.ref, full)])
         else:
-            seen = await (self.seen or self.store.load)()
-            pieces = hidden_pieces(full, seen, self.name)
+            visible = await (self.seen or self.store.load)()
+            pieces = hidden_pieces(full, visible, self.name)
         # One more than is shown, to know whether to say that there are others.
-        most = asked.offset + asked.within(_MATCHES) + 1
-        limit = self.regex_seconds if asked.regex else None
-        matches = await search(pieces, self._whole, asked.query, regex_seconds=limit, most=most)
-        return _show(asked, matches)
+        most = request.offset + request.within(_MATCHES) + 1
+        limit = self.regex_seconds if request.regex else None
+        matches = await search(pieces, self._whole, request.query, regex_seconds=limit, most=most)
+        return _show(request, matches)
 
-    async def _read(self, asked: "RecallArguments", full: list[Message]) -> ToolResult:
-        piece = await self._find(asked.ref, full)
+    async def _read(self, request: "RecallArguments", full: list[Message]) -> ToolResult:
+        piece = await self._find(request.ref, full)
         text = await self._whole(piece)
         # An empty output has one page, too.
-        if asked.offset >= max(1, len(text)):
+        if request.offset >= max(1, len(text)):
             raise InvalidRecall(
                 f"{piece.ref} has {len(text):,} characters: pass an offset below that, or none"
             )
-        page = _page(text, asked.offset, asked.within(_CHARS))
-        end = asked.offset + len(page)
-        told = f"{piece.ref} ({piece.label}), characters {asked.offset:,}-{end:,} of {len(text):,}"
+        page = _page(text, request.offset, request.within(_CHARS))
+        end = request.offset + len(page)
+        heading = (
+            f"{piece.ref} ({piece.label}), characters {request.offset:,}-{end:,} of {len(text):,}"
+        )
         rest = "" if end == len(text) else f': go on with recall(ref="{piece.ref}", offset={end})'
         return ToolResult(
             output=page,
-            notice=f"[{told}{rest}{_also(asked.ref, full)}]",
+            notice=f"[{heading}{rest}{_also(request.ref, full)}]",
             ref=piece.ref if piece.kept else None,
             # With the first page only: every copy costs tokens.
-            media=() if asked.offset else piece.media,
+            media=() if request.offset else piece.media,
         )
 
     async def _find(self, ref: str, full: list[Message]) -> Piece:
@@ -226,27 +229,27 @@ def _also(ref: str, full: list[Message]) -> str:
     return ""
 
 
-def _show(asked: "RecallArguments", matches: list[Match]) -> ToolResult:
+def _show(request: "RecallArguments", matches: list[Match]) -> ToolResult:
     """Render the places that were asked for, as many as there is room for."""
-    wanted = matches[asked.offset : asked.offset + asked.within(_MATCHES)]
-    shown: list[str] = []
-    left = _SHOWN_BYTES
-    for match in wanted:
+    page = matches[request.offset : request.offset + request.within(_MATCHES)]
+    lines: list[str] = []
+    bytes_left = _SHOWN_BYTES
+    for match in page:
         text = _render(match)
-        left -= len(text.encode("utf-8", "surrogatepass"))
+        bytes_left -= len(text.encode("utf-8", "surrogatepass"))
         # One place is always shown, however long its lines are.
-        if shown and left < 0:
+        if lines and bytes_left < 0:
             break
-        shown.append(text)
-    if not shown:
-        return ToolResult(output=_nothing(asked, len(matches)))
-    after = asked.offset + len(shown)
-    first = wanted[0]
+        lines.append(text)
+    if not lines:
+        return ToolResult(output=_nothing(request, len(matches)))
+    after = request.offset + len(lines)
+    first = page[0]
     at = f", offset={first.offset}" if first.offset else ""
     notice = f'Read on with recall(ref="{first.piece.ref}"{at})'
     if after < len(matches):
         notice = f"{notice}; see more places with offset={after}"
-    return ToolResult(output="\n\n".join(shown), notice=f"[{notice}]")
+    return ToolResult(output="\n\n".join(lines), notice=f"[{notice}]")
 
 
 def _render(match: Match) -> str:
@@ -257,12 +260,12 @@ def _render(match: Match) -> str:
     )
 
 
-def _nothing(asked: "RecallArguments", found: int) -> str:
-    if found:
-        are = "is only 1 place" if found == 1 else f"are only {found:,} places"
+def _nothing(request: "RecallArguments", total: int) -> str:
+    if total:
+        are = "is only 1 place" if total == 1 else f"are only {total:,} places"
         return f"There {are}: pass a smaller offset."
-    where = f"in {asked.ref}" if asked.ref else "among what you no longer see"
-    return f"Nothing {where} holds {asked.query!r:.200}. Try fewer or other words."
+    where = f"in {request.ref}" if request.ref else "among what you no longer see"
+    return f"Nothing {where} holds {request.query!r:.200}. Try fewer or other words."
 
 
 def _page(text: str, offset: int, limit: int) -> str:
@@ -290,10 +293,10 @@ def _unknown(ref: str, full: list[Message], results: list[ToolResult]) -> str:
             f'session holds of it: recall(ref="{elsewhere.call_id}")'
         )
     newest = results[-_NEAR_AMONG:]
-    known = {each.call_id for each in newest} | {each.ref for each in newest if each.ref}
+    refs = {each.call_id for each in newest} | {each.ref for each in newest if each.ref}
     import difflib  # noqa: PLC0415  only needed for a wrong reference
 
-    near = difflib.get_close_matches(ref[:200], sorted(known), _NEAR)
+    near = difflib.get_close_matches(ref[:200], sorted(refs), _NEAR)
     like = f" Similar ones: {', '.join(near)}." if near else ""
     return (
         f"there is nothing under {ref!r:.200}.{like} A reference is out- and 16 hex digits, text- "
@@ -328,8 +331,8 @@ def _check_arguments(arguments: Mapping[str, Any]) -> RecallArguments:
         InvalidRecall: an argument is invalid.
     """
     # Models send null for what they leave out.
-    given = {name: value for name, value in arguments.items() if value is not None}
-    for name, value in given.items():
+    values = {name: value for name, value in arguments.items() if value is not None}
+    for name, value in values.items():
         kind = _TYPES.get(name)
         if kind is None:
             raise InvalidRecall(f"there is no argument {name!r:.80}: pass {', '.join(_TYPES)}")
@@ -338,16 +341,16 @@ def _check_arguments(arguments: Mapping[str, Any]) -> RecallArguments:
             raise InvalidRecall(
                 f"{name} is {value!r:.80}: pass a JSON {_PARAMETERS['properties'][name]['type']}"
             )
-    if given.get("offset", 0) < 0 or given.get("limit", 1) < 1:
+    if values.get("offset", 0) < 0 or values.get("limit", 1) < 1:
         raise InvalidRecall("pass an offset from 0 and a limit from 1, or leave them out")
-    if not given.get("query") and not given.get("ref"):
+    if not values.get("query") and not values.get("ref"):
         raise InvalidRecall("pass a query to search for, or a ref to read")
-    if len(given.get("query", "")) > _QUERY_CHARS:
+    if len(values.get("query", "")) > _QUERY_CHARS:
         raise InvalidRecall(
             f"the query is longer than {_QUERY_CHARS:,} characters: pass a part of it"
         )
-    if given.get("query") and given.get("offset", 0) > _MOST_SKIPPED:
+    if values.get("query") and values.get("offset", 0) > _MOST_SKIPPED:
         raise InvalidRecall(
             f"a search skips {_MOST_SKIPPED:,} places at most: search for something less frequent"
         )
-    return RecallArguments(**given)
+    return RecallArguments(**values)

@@ -20,7 +20,7 @@ from typing import Any
 
 import attrs
 
-from agentic._lazy import asyncio
+from agentic._base._lazy import asyncio
 from agentic.context.digest import message_ref
 from agentic.history._outputs import REF as KEPT_REF
 from agentic.messages import Media, Message, ToolCall, ToolResult
@@ -56,13 +56,13 @@ class Piece:
     """What a result has besides its text."""
 
 
-def hidden_pieces(full: Sequence[Message], seen: Sequence[Message], own: str) -> Iterator[Piece]:
+def hidden_pieces(full: Sequence[Message], visible: Sequence[Message], own: str) -> Iterator[Piece]:
     """Yield what is in the archive but not entirely visible to the model, newest first.
 
     Calls of the tool named `own` and their results are left out: they only repeat other messages.
     """
     sight = _Sight(
-        own, call_names(full), Counter(key for message in seen for key in _keys(message))
+        own, call_names(full), Counter(key for message in visible for key in _keys(message))
     )
     for number in range(len(full), 0, -1):
         yield from sight.hidden(full[number - 1], number)
@@ -102,8 +102,8 @@ class _Sight:
             self.newer.add(kept)
         # If a newer call has the same id, the id refers to that one.
         # Some servers number calls from 0 in every reply.
-        taken = result.call_id in self.newer or PLACE_REF.fullmatch(result.call_id)
-        by_id = "" if taken else result.call_id
+        is_ambiguous = result.call_id in self.newer or PLACE_REF.fullmatch(result.call_id)
+        by_id = "" if is_ambiguous else result.call_id
         alone = len(message.tool_results) == 1 and not message_text(message)
         ref = kept or by_id or (f"m{number}" if alone else f"m{number}.{position}")
         yield Piece(ref, f"{name}, m{number}", result_text(result), bool(kept))
@@ -209,20 +209,20 @@ async def search(
     Raises:
         InvalidRecall: the regular expression is invalid, takes too long, or cannot be tried here.
     """
-    left = regex_seconds
+    seconds = regex_seconds
     matches: list[Match] = []
     batch: list[tuple[Piece, str]] = []
     async for batch in _batches(pieces, read):
         texts = [text for _, text in batch]
         started = time.monotonic()
-        found = await asyncio.to_thread(_find, query, texts, most - len(matches), left)
+        places = await asyncio.to_thread(_find, query, texts, most - len(matches), seconds)
         # What earlier batches took counts: the limit is for the whole search, not for each process.
-        left = left and max(_LEAST_SECONDS, left - (time.monotonic() - started))
-        matches += [_make_match(*batch[at], start) for at, start in found]
+        seconds = seconds and max(_LEAST_SECONDS, seconds - (time.monotonic() - started))
+        matches += [_make_match(*batch[at], start) for at, start in places]
         if len(matches) >= most:
             break
     if not batch:  # an invalid pattern is reported even if there is nothing to search
-        await asyncio.to_thread(_find, query, [], most, left)
+        await asyncio.to_thread(_find, query, [], most, seconds)
     return matches
 
 
@@ -253,7 +253,7 @@ def _find(query: str, texts: list[str], most: int, seconds: float | None) -> lis
 
     try:
         # A process, because a thread that backtracks cannot be stopped, and it holds the GIL.
-        done = subprocess.run(  # noqa: S603  this package's own file, run by this interpreter
+        process = subprocess.run(  # noqa: S603  this package's own file, run by this interpreter
             # Nothing but the standard library is needed, and without `site` Python starts faster.
             [sys.executable, "-I", "-S", _grep.__file__],
             input=marshal.dumps((query, texts, most)),
@@ -266,13 +266,13 @@ def _find(query: str, texts: list[str], most: int, seconds: float | None) -> lis
     # Where Python is embedded, sys.executable may be None, which is a TypeError.
     except (OSError, TypeError, subprocess.CalledProcessError) as problem:
         raise InvalidRecall(f"regular expressions cannot be tried here: {_SIMPLER}") from problem
-    found: list[tuple[int, int]] | str = marshal.loads(done.stdout)  # noqa: S302  from our own file
-    if isinstance(found, str):
+    places: list[tuple[int, int]] | str = marshal.loads(process.stdout)  # noqa: S302  from our own file
+    if isinstance(places, str):
         raise InvalidRecall(
-            f"{query!r} is not a valid regular expression ({found}): correct it, or search "
+            f"{query!r} is not a valid regular expression ({places}): correct it, or search "
             "plain text with regex=false"
         )
-    return found
+    return places
 
 
 def _make_match(piece: Piece, text: str, start: int) -> Match:

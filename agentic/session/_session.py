@@ -6,32 +6,33 @@ conversation is made from.
 
 import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
 from agentic import loop
-from agentic._protocols import Executor
-from agentic._tool_definition import ToolDefinition
-from agentic._validate import must_be, must_be_async, must_execute
+from agentic._base._validate import must_be, must_be_async, must_execute
 from agentic.context.budget import Compaction, CompactionTarget, Compactor, Policy
+from agentic.context.budget._policy import check_policies
 from agentic.context.strategies import Chain
-from agentic.context.view import Note, Prepared, View, as_chain, begins_with
+from agentic.context.strategies._strategy import as_chain
+from agentic.context.view import Note, Prepared, View
+from agentic.context.view._draft import begins_with
 from agentic.errors import ConfigError
-from agentic.history import Archive, Diff
+from agentic.history import Diff, DiffArchive
 from agentic.messages import ContextSummary, Message, find_summary, prefix_length
+from agentic.protocols import Executor, ToolDefinition
 from agentic.session._archive import SessionArchive
 from agentic.tokens import Counter
 
 if TYPE_CHECKING:
+    from agentic.session._compaction_tool import CompactionTool
     from agentic.session._recall import RecallTool
 
 _log = logging.getLogger(__name__)
 
-RECALL = "recall"
-"""The name of the tool that searches the archive."""
 _OURS = ("budget", "store", "strategies")
 _CELLS = 20
 _PERCENT_A_CELL = 5
@@ -104,11 +105,13 @@ class Session:
 
     session_id: str = attrs.field(validator=must_be(str))
     """The name that people and `greeting` use; the store is identified independently of it."""
-    store: Archive = attrs.field()
+    store: DiffArchive = attrs.field()
     """Preferably also an OutputStore: then the whole of every output that is cut stays readable."""
     counter: Counter = attrs.field(kw_only=True)
     policy: Policy = attrs.field(kw_only=True, validator=must_be(Policy))
     compactor: Compactor = attrs.field(kw_only=True)
+    """Writes the summaries. By default they are asked of the model of the session's Runner, at the
+    price of a read from its cache where that is possible; without a Runner they are digests."""
     auto_summarize: bool = attrs.field(default=True, kw_only=True, validator=must_be(bool))
     """Whether the policy's triggers summarize. If not, only `summarize` does. What exceeds the
     window is then left out of the view, and the history is unchanged."""
@@ -123,6 +126,10 @@ class Session:
     model: str = attrs.field(default="", kw_only=True, validator=must_be(str))
     """The model that requests are for, if `prepare` is used without a Runner, whose decider says
     it. Whether reasoning has to be left out after a compaction depends on it."""
+    policies: Mapping[str, Policy] = attrs.field(
+        factory=dict, kw_only=True, validator=check_policies
+    )
+    """The policies of models, by patterns of their names: see `View.policies`."""
     recall: bool = attrs.field(default=False, kw_only=True, validator=must_be(bool))
     """Whether the model has `recall_tool()`: what is cut then says how to read it."""
     _archive: SessionArchive = attrs.field(init=False, repr=False)
@@ -131,10 +138,18 @@ class Session:
         factory=contextlib.AsyncExitStack, init=False, repr=False
     )
 
+    @compactor.default
+    def _make_compactor(self) -> Compactor:
+        # Imported here, because most sessions are given one.
+        from agentic.context.compactors import Continuation  # noqa: PLC0415
+
+        # Validators run after defaults, so the counter may still be anything.
+        return Continuation(counter=self.counter)
+
     @store.validator
     def _check_store(self, _: object, value: object) -> None:
         for method in ("append", "load", "replace", "full", "restore", "diff"):
-            remedy = "pass history.MemoryStore(), or another Archive"
+            remedy = "pass history.MemoryStore(), or another DiffArchive"
             must_be_async("store", value, method, f"async {method}()", remedy)
 
     @_archive.default
@@ -148,13 +163,22 @@ class Session:
             must_execute("executor", self.executor)
         self._view = View(
             self.policy,
+            policies=self.policies,
             counter=self.counter,
             compactor=self.compactor,
             strategies=self.strategies,
-            recall=RECALL if self.recall else None,
+            recall=self._recall_name(),
             automatic=self.auto_summarize,
             model=self.model,
         )
+
+    def _recall_name(self) -> str | None:
+        if not self.recall:
+            return None
+        # Imported here and below, because few sessions search.
+        from agentic.session._recall import RECALL  # noqa: PLC0415
+
+        return RECALL
 
     async def append(self, message: Message) -> None:
         """Store a message after all others; once this returns, the message is not lost.
@@ -167,8 +191,8 @@ class Session:
 
     async def build_messages_for_llm(self, system_prompt: str | None = None) -> list[Message]:
         """Return the messages that `prepare` returns; its notes go only to the log."""
-        prepared = await self.prepare(system_prompt)
-        return prepared.messages
+        request = await self.prepare(system_prompt)
+        return request.messages
 
     async def prepare(self, system_prompt: str | None = None) -> Prepared:
         """Return what to send, after making a summary if one is due, with notes on what happened.
@@ -182,33 +206,34 @@ class Session:
         if system_prompt is not None:
             self.system_prompt = system_prompt
         history = await self._archive.history()
-        prepared = await self._view.prepare(history, target=self._target(), **await self._beside())
+        request = await self._view.prepare(history, target=self._target(), **await self._beside())
         prompt = self.system_prompt
         # The View only measures the prompt. Here it is one of the messages.
-        if prompt and not begins_with(prepared.messages, prompt):
-            messages = [Message("system", prompt), *prepared.messages]
-            prepared = attrs.evolve(prepared, messages=messages)
-        notes = (*self._ignored(), *prepared.notes)
+        if prompt and not begins_with(request.messages, prompt):
+            messages = [Message("system", prompt), *request.messages]
+            request = attrs.evolve(request, messages=messages)
+        notes = (*self._ignored(), *request.notes)
         for note in notes:
             if note.kind != "summary_ignored":  # reported when it was found
                 _log.warning("session %s: %s", self.session_id, note.text)
-        return attrs.evolve(prepared, notes=notes)
+        return attrs.evolve(request, notes=notes)
 
     async def status(self) -> Status:
         """Return how near the next summary is. Only new messages are counted."""
         history = await self._archive.history()
-        found = self._view.check(history, upcoming=_EXCHANGE, **await self._beside())
-        summary = find_summary(history)
-        kept = summary.messages_kept if summary else 0
+        check = self._view.check(history, upcoming=_EXCHANGE, **await self._beside())
+        # That of the model, which may have been switched.
+        summary, policy = find_summary(history), self._view.policy
+        tail = summary.messages_kept if summary else 0
         return Status(
             summary=summary,
             # What the summary kept was there before it, and triggers nothing. Some of it may have
             # been taken back since.
-            messages=max(0, len(history) - prefix_length(history) - kept),
-            max_messages=self.policy.max_messages,
-            tokens=found.tokens,
-            max_tokens=_lowest_limit(self.policy),
-            will_trigger=found.due is not None,
+            messages=max(0, len(history) - prefix_length(history) - tail),
+            max_messages=policy.max_messages,
+            tokens=check.tokens,
+            max_tokens=_lowest_limit(policy),
+            will_trigger=check.due is not None,
             ignored_summary=self._archive.ignored,
             auto_summarize=self.auto_summarize,
         )
@@ -220,9 +245,9 @@ class Session:
             return ""
         # Through the archive, so that a summary that is ignored is not announced.
         summary = find_summary(await self._archive.load())
-        covered = f" ({summary.messages_summarized:,} summarized)" if summary else ""
+        note = f" ({summary.messages_summarized:,} summarized)" if summary else ""
         size = f"{len(full):,} message{'' if len(full) == 1 else 's'} in history"
-        return f"Resuming session {self.session_id}\n{size}{covered}"
+        return f"Resuming session {self.session_id}\n{size}{note}"
 
     async def summarize(
         self, focus: str | None = None, *, allow_growth: bool = False
@@ -273,9 +298,9 @@ class Session:
         if not places:
             return Diff((), ())
         # A copy: the archive's list grows with what is appended meanwhile.
-        known = history.copy()
-        await self._archive.compact(known, known[: places[-1]])
-        return Diff(tuple(known[places[-1] :]), ())
+        copy = history.copy()
+        await self._archive.compact(copy, copy[: places[-1]])
+        return Diff(tuple(copy[places[-1] :]), ())
 
     def runner(
         self, decider: loop.Decider, executor: Executor | None = None, **options: Any
@@ -310,10 +335,19 @@ class Session:
 
         Create the session with `recall=True`, so that what is cut says how to read it.
         """
-        # Imported here, because few sessions search.
         from agentic.session._recall import RecallTool  # noqa: PLC0415
 
         return RecallTool(self._archive, self._load_seen)
+
+    def compaction_tool(self, *, most: int = 3) -> "CompactionTool":
+        """Return the tool with which the model has the older part of the session summarized.
+
+        It says why, and what to keep. The summary is made before the next request. Between two of
+        the user's requests it may ask `most` times.
+        """
+        from agentic.session._compaction_tool import CompactionTool  # noqa: PLC0415  as above
+
+        return CompactionTool(self._view.compact_next, most=most)
 
     async def __aenter__(self) -> Self:
         store: Any = self.store
@@ -426,9 +460,9 @@ def _summary_lines(summary: ContextSummary | None, sign: str) -> list[str]:
 def _trigger_lines(label: str, value: int, limit: int | None, *, bars: bool) -> list[str]:
     percent = _percent(value, limit)
     # Rounded down: a full bar must mean that the limit is reached.
-    filled = min(_CELLS, int(percent / _PERCENT_A_CELL))
+    cells = min(_CELLS, int(percent / _PERCENT_A_CELL))
     share = "no limit" if limit is None else f"{limit:,} ({percent:.0f}%)"
-    bar = "█" * filled + "░" * (_CELLS - filled)
+    bar = "█" * cells + "░" * (_CELLS - cells)
     return [f"  {label}{value:,} / {share}", *([f"           [{bar}]"] if bars else [])]
 
 

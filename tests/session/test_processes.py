@@ -51,7 +51,7 @@ async def _meanwhile(session: Session) -> None:
     async with session:
         assert (await session.status()).messages == 1
         assert "1 message in history" in await session.greeting()
-        with pytest.raises(HistoryConflict, match="written by somebody else"):
+        with pytest.raises(HistoryConflict, match="by another writer"):
             await session.append(Message("user", "No, mine."))
         with pytest.raises(HistoryConflict):
             await session.runner(ScriptedDecider()).run("No, mine.")
