@@ -13,53 +13,58 @@ them:
 >>> show = events.context_compaction_end.connect(show)
 """
 
-# `as` hands on a name to strict type checkers without listing it (design/0013).
-from agentic._protocols import CompactionReason as CompactionReason
-from agentic.events._running_call import RunningCall as RunningCall
-from agentic.events._running_call import current_call
-from agentic.events._running_call import run_call as run_call
-from agentic.events._signals import AgentEnd as AgentEnd
-from agentic.events._signals import AgentStart as AgentStart
-from agentic.events._signals import ContextChanged as ContextChanged
-from agentic.events._signals import ContextCompactionEnd as ContextCompactionEnd
-from agentic.events._signals import ContextCompactionStart as ContextCompactionStart
-from agentic.events._signals import EpochStart as EpochStart
-from agentic.events._signals import Event as Event
-from agentic.events._signals import InputTransformed as InputTransformed
-from agentic.events._signals import MessageEnd as MessageEnd
-from agentic.events._signals import MessageStart as MessageStart
-from agentic.events._signals import MessageUpdate as MessageUpdate
-from agentic.events._signals import ModelRequestEnd as ModelRequestEnd
-from agentic.events._signals import ModelRequestStart as ModelRequestStart
-from agentic.events._signals import ToolExecutionEnd as ToolExecutionEnd
-from agentic.events._signals import ToolExecutionProgress as ToolExecutionProgress
-from agentic.events._signals import ToolExecutionStart as ToolExecutionStart
-from agentic.events._signals import ToolOutputTruncated as ToolOutputTruncated
-from agentic.events._signals import TurnEnd as TurnEnd
-from agentic.events._signals import TurnStart as TurnStart
-from agentic.events._signals import (
-    agent_end,
-    agent_start,
-    context_changed,
-    context_compaction_end,
-    context_compaction_start,
-    epoch_start,
-    input_transformed,
-    message_end,
-    message_start,
-    message_update,
-    model_request_end,
-    model_request_start,
-    signals,
-    tool_execution_end,
-    tool_execution_progress,
-    tool_execution_start,
-    tool_output_truncated,
-    turn_end,
-    turn_start,
-)
-from agentic.events._signals import send as send
-from agentic.events._signals import send_sync as send_sync
+import typing
+
+from agentic._base import _lazy
+from agentic.protocols import CompactionReason as CompactionReason
+
+# `as` hands on a name to strict type checkers without listing it (design/layout.md).
+if typing.TYPE_CHECKING:
+    from agentic.events._running_call import RunningCall as RunningCall
+    from agentic.events._running_call import current_call
+    from agentic.events._running_call import run_call as run_call
+    from agentic.events._signals import AgentEnd as AgentEnd
+    from agentic.events._signals import AgentStart as AgentStart
+    from agentic.events._signals import ContextChanged as ContextChanged
+    from agentic.events._signals import ContextCompactionEnd as ContextCompactionEnd
+    from agentic.events._signals import ContextCompactionStart as ContextCompactionStart
+    from agentic.events._signals import EpochStart as EpochStart
+    from agentic.events._signals import Event as Event
+    from agentic.events._signals import InputTransformed as InputTransformed
+    from agentic.events._signals import MessageEnd as MessageEnd
+    from agentic.events._signals import MessageStart as MessageStart
+    from agentic.events._signals import MessageUpdate as MessageUpdate
+    from agentic.events._signals import ModelRequestEnd as ModelRequestEnd
+    from agentic.events._signals import ModelRequestStart as ModelRequestStart
+    from agentic.events._signals import ToolExecutionEnd as ToolExecutionEnd
+    from agentic.events._signals import ToolExecutionProgress as ToolExecutionProgress
+    from agentic.events._signals import ToolExecutionStart as ToolExecutionStart
+    from agentic.events._signals import ToolOutputTruncated as ToolOutputTruncated
+    from agentic.events._signals import TurnEnd as TurnEnd
+    from agentic.events._signals import TurnStart as TurnStart
+    from agentic.events._signals import (
+        agent_end,
+        agent_start,
+        context_changed,
+        context_compaction_end,
+        context_compaction_start,
+        epoch_start,
+        input_transformed,
+        message_end,
+        message_start,
+        message_update,
+        model_request_end,
+        model_request_start,
+        signals,
+        tool_execution_end,
+        tool_execution_progress,
+        tool_execution_start,
+        tool_output_truncated,
+        turn_end,
+        turn_start,
+    )
+    from agentic.events._signals import send as send
+    from agentic.events._signals import send_sync as send_sync
 
 __all__ = [
     "agent_end",
@@ -83,3 +88,54 @@ __all__ = [
     "turn_end",
     "turn_start",
 ]
+
+# The records and blinker, which has the signals, take half as long to load as attrs: whoever only
+# builds a Runner has no event yet.
+_MODULES = {
+    "._running_call": ("RunningCall", "current_call", "run_call"),
+    "._signals": (
+        "AgentEnd",
+        "AgentStart",
+        "ContextChanged",
+        "ContextCompactionEnd",
+        "ContextCompactionStart",
+        "EpochStart",
+        "Event",
+        "InputTransformed",
+        "MessageEnd",
+        "MessageStart",
+        "MessageUpdate",
+        "ModelRequestEnd",
+        "ModelRequestStart",
+        "ToolExecutionEnd",
+        "ToolExecutionProgress",
+        "ToolExecutionStart",
+        "ToolOutputTruncated",
+        "TurnEnd",
+        "TurnStart",
+        "agent_end",
+        "agent_start",
+        "context_changed",
+        "context_compaction_end",
+        "context_compaction_start",
+        "epoch_start",
+        "input_transformed",
+        "message_end",
+        "message_start",
+        "message_update",
+        "model_request_end",
+        "model_request_start",
+        "send",
+        "send_sync",
+        "signals",
+        "tool_execution_end",
+        "tool_execution_progress",
+        "tool_execution_start",
+        "tool_output_truncated",
+        "turn_end",
+        "turn_start",
+    ),
+}
+__getattr__, __dir__ = _lazy.load_lazily(
+    __name__, {name: module for module, names in _MODULES.items() for name in names}
+)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 from blinker import NamedSignal, Namespace, Signal
 
-from agentic._lazy import asyncio
-from agentic._protocols import CompactionReason, Decision, Input, InputTransformation
-from agentic.messages import ContextSummary, Message, Role, ToolCall, ToolResult
+from agentic._base._lazy import asyncio
+from agentic.messages import ContextSummary, Message, Role, SummaryOutcome, ToolCall, ToolResult
+from agentic.protocols import CompactionReason, Decision, Input, InputTransformation
 from agentic.usage import ReportedCall, StopReason, Usage
 
 if TYPE_CHECKING:
@@ -267,7 +267,7 @@ context_compaction_start = _signal("context_compaction_start", ContextCompaction
 
 
 @attrs.frozen(kw_only=True)
-class ContextCompactionEnd(Event):
+class ContextCompactionEnd(Event, SummaryOutcome):
     """A compaction succeeded and is stored, or nothing was changed."""
 
     summary: ContextSummary | None
@@ -281,11 +281,8 @@ class ContextCompactionEnd(Event):
     """Why nothing was changed although nothing failed: the summary was of no use."""
     calls: tuple[ReportedCall, ...] = ()
     """The summary's model calls that reported their usage, even if the summary failed."""
-
-    @property
-    def usage(self) -> Usage:
-        """The sum of what the calls used."""
-        return sum((call.usage for call in self.calls), Usage())
+    fallbacks: tuple[str, ...] = ()
+    """Why the compactors that were tried before wrote no summary, in order."""
 
 
 context_compaction_end = _signal("context_compaction_end", ContextCompactionEnd)
@@ -293,7 +290,10 @@ context_compaction_end = _signal("context_compaction_end", ContextCompactionEnd)
 
 @attrs.frozen(kw_only=True)
 class ContextChanged(Event):
-    """A strategy made the view different from the history. Sizes are numbers of messages."""
+    """A strategy has changed what is sent of the history. Sizes are numbers of messages.
+
+    It is sent once, with the first request of which this is true, and not for those that extend it.
+    """
 
     messages_before: int
     messages_after: int
@@ -337,16 +337,16 @@ async def send(signal: Signal, sender: object, record: type[Event], **fields: An
     if signal.is_muted:
         return
     event: Event | None = None
-    cancelled: asyncio.CancelledError | None = None
+    cancellation: asyncio.CancelledError | None = None
     # One by one: whoever disconnects while another is awaited hears nothing more.
     for receiver in signal.receivers_for(sender):
         if event is None:  # only now: where nobody listens, an event costs nothing
             event = record(**fields)
         # The others are called all the same: whoever heard of a start has to hear of its end, which
         # may be the last event of a run.
-        cancelled = await _finish(_call(receiver, sender, event), event) or cancelled
-    if cancelled is not None:
-        raise cancelled
+        cancellation = await _finish(_call(receiver, sender, event), event) or cancellation
+    if cancellation is not None:
+        raise cancellation
 
 
 def send_sync(signal: Signal, sender: object, record: type[Event], **fields: Any) -> None:
@@ -394,12 +394,12 @@ async def _finish(answer: object, event: Event) -> "asyncio.CancelledError | Non
 
 
 async def _finish_all(waiting: list[Awaitable[Any]], event: Event) -> None:
-    cancelled: asyncio.CancelledError | None = None
+    cancellation: asyncio.CancelledError | None = None
     # To the end, even if cancelled: a coroutine that nobody awaits is a RuntimeWarning.
     for answer in waiting:
-        cancelled = await _finish(answer, event) or cancelled
-    if cancelled is not None:
-        raise cancelled
+        cancellation = await _finish(answer, event) or cancellation
+    if cancellation is not None:
+        raise cancellation
 
 
 def _log_error(event: Event) -> None:

@@ -5,18 +5,17 @@ Start with `Runner`, `Decider`, `Decision` and `Result`.
 
 import typing
 
-from agentic import _lazy
-from agentic._protocols import Decision, Executor, Input
-from agentic._protocols import InputTransformation as InputTransformation
-from agentic._protocols import Rewriter as Rewriter
-from agentic._protocols import Store as Store
-from agentic.loop._limits import RunLimit, RunLimits
-from agentic.loop._protocols import Decider, Request, Result, StreamingDecider
+from agentic._base import _lazy
+from agentic.loop._records import Request, Result, RunLimit, RunLimits
+from agentic.protocols import Decider, Decision, Executor, Input, StreamingDecider
+from agentic.protocols import InputTransformation as InputTransformation
+from agentic.protocols import Rewriter as Rewriter
+from agentic.protocols import Store as Store
 
 if typing.TYPE_CHECKING:
+    from agentic.loop._calls import truncate_result
     from agentic.loop._runner import Runner
     from agentic.loop._runner import ViewMaker as ViewMaker
-    from agentic.loop._turn_results import truncate_result
 
 __all__ = [
     "Decider",
@@ -34,5 +33,5 @@ __all__ = [
 
 # An adapter needs the records and not the loop, which loads the rooms of the context.
 __getattr__, __dir__ = _lazy.load_lazily(
-    __name__, {"Runner": "._runner", "ViewMaker": "._runner", "truncate_result": "._turn_results"}
+    __name__, {"Runner": "._runner", "ViewMaker": "._runner", "truncate_result": "._calls"}
 )

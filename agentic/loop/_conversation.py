@@ -15,22 +15,18 @@ from typing import Any
 
 import attrs
 
-from agentic._lazy import asyncio, events
-from agentic._protocols import Decision, Input
-from agentic._tool_definition import ToolDefinition
-from agentic._waiting import off_loop
-from agentic.context.budget import CompactionTarget
+from agentic import events
+from agentic._base._clock import is_replayable
+from agentic._base._lazy import asyncio
+from agentic._base._waiting import off_loop
+from agentic.context.budget import Compaction, CompactionTarget
 from agentic.context.view import Prepared, View
-from agentic.errors import ConfigError, HistoryChanged, IncompleteReply
+from agentic.errors import ConfigError, HistoryChanged, HistoryConflict, IncompleteReply
 from agentic.history import Rewriter, Store, replace_known
-from agentic.messages import (
-    ContextSummary,
-    Message,
-    close_open_rounds,
-    find_task,
-    keep_known,
-    reopen_rounds,
-)
+from agentic.limits import cache_terms
+from agentic.messages import ContextSummary, Message, close_open_rounds, find_task, reopen_rounds
+from agentic.messages._timeline import keep_known
+from agentic.protocols import Decision, Input, ToolDefinition
 from agentic.usage import ReportedCall, Usage
 
 _GRACE_SECONDS = 10.0
@@ -60,31 +56,35 @@ class StoredHistory:
     """The store's revision that has exactly these messages; None if the store has no revisions."""
     put_off: "asyncio.CancelledError | None" = attrs.field(init=False, default=None)
     """A cancellation that arrived during `replace`."""
+    request: Message | None = attrs.field(init=False, default=None)
+    """The request that the run answers."""
+    _lost: Message | None = attrs.field(init=False, default=None)
+    """That request, if somebody has removed it from the stored history."""
 
-    async def open(self, given: Sequence[Message]) -> None:
-        """Load the stored history; `given` is the start of a new session.
+    async def open(self, messages: Sequence[Message]) -> None:
+        """Load the stored history; `messages` is the start of a new session.
 
         Raises:
             ConfigError: a history was given, but the store already holds another one.
         """
         await self._load()
-        if given:
+        if messages:
             # A run that failed while appending has already stored the first of these messages. If
             # it failed before a result, the load has made one up.
             starts = (self.history, reopen_rounds(self.history))
-            stored = next((each for each in starts if each == list(given[: len(each)])), None)
-            if stored is None:
+            start = next((each for each in starts if each == list(messages[: len(each)])), None)
+            if start is None:
                 raise ConfigError(
                     "Request.history",
-                    f"{len(given)} messages, with {len(self.history)} in the store",
+                    f"{len(messages)} messages, with {len(self.history)} in the store",
                     "left out if the store already has another conversation",
                     "leave it out, or give the Runner an empty store",
                 )
-            self.history = stored
+            self.history = start
         # Shielded, since half of the history would be another past.
-        cancelled = await shield(self._append(*given[len(self.history) :]))
-        if cancelled is not None:
-            raise cancelled
+        interruption = await shield(self._append(*messages[len(self.history) :]))
+        if interruption is not None:
+            raise interruption
         # Not stored: a result that comes late takes the place of what is made up here.
         history = self.history
         self.history = await off_loop(len(history), close_open_rounds, history)
@@ -94,26 +94,39 @@ class StoredHistory:
         if self._revision is not None and self._revision != await self._find_revision():
             await self._load()
 
+    def check_request(self) -> None:
+        """Raise if somebody has removed the request from the history.
+
+        Raises:
+            HistoryConflict: without it, the model would answer the request before.
+        """
+        if self._lost is not None and self._lost is self.request:
+            problem = (
+                "no longer contains the request that this run answers: the session was taken back "
+                "to an earlier point. Send the request again if it is still needed"
+            )
+            raise HistoryConflict(f"the {type(self.store).__name__} of this run", problem)
+
     def ends_with(self, message: Message, more: int) -> bool:
         """Return whether `message` is in the history, with `more` messages after it."""
         return len(self.history) > more and self.history[-1 - more] is message
 
-    async def append(self, message: Message, *, started: bool = False) -> None:
-        """Append a message. `started` means that `message_start` was already sent for it.
+    async def append(self, message: Message, *, is_start: bool = False) -> None:
+        """Append a message. `is_start` means that `message_start` was already sent for it.
 
         A cancellation is raised after the message is stored and reported.
         """
         try:
-            if not started:
+            if not is_start:
                 await self.event_sender.send(events.MessageStart, role=message.role)
         # A cancellation during the event must not cost the message, which may hold results.
         finally:
-            cancelled = await shield(self._append(message))
+            interruption = await shield(self._append(message))
             await self.event_sender.send(events.MessageEnd, message=message)
-        if cancelled is not None:
-            raise cancelled
+        if interruption is not None:
+            raise interruption
 
-    async def replace(self, known: list[Message], messages: list[Message]) -> list[Message]:
+    async def replace(self, former: list[Message], messages: list[Message]) -> list[Message]:
         """Replace the known messages; those that others appended meanwhile stay after the new ones.
 
         Return the resulting history.
@@ -121,7 +134,7 @@ class StoredHistory:
         A cancellation during the replacement is kept in `put_off`: if it were raised here, the
         caller would conclude that nothing has changed.
         """
-        self.put_off = await shield(self._replace(known, messages))
+        self.put_off = await shield(self._replace(former, messages))
         return self.history
 
     async def _append(self, *messages: Message) -> None:
@@ -133,14 +146,14 @@ class StoredHistory:
                     self._revision += 1
             self.history.append(message)
 
-    async def _replace(self, known: list[Message], messages: list[Message]) -> None:
+    async def _replace(self, former: list[Message], messages: list[Message]) -> None:
         if not isinstance(self.store, Rewriter):
-            self.history = [*messages, *self.history[len(known) :]]
+            self.history = [*messages, *self.history[len(former) :]]
             return
         # Asked before the write, so that what others append in between is noticed.
         revision = await self._find_revision()
         try:
-            self.history = await replace_known(self.store, known, messages)
+            self.history = await replace_known(self.store, former, messages)
         except HistoryChanged:
             await self._load()
             raise
@@ -151,8 +164,13 @@ class StoredHistory:
         if self.store is None:
             return
         self._revision = await self._find_revision()
-        loaded = await self.store.load()
-        self.history = await off_loop(len(loaded), keep_known, loaded, self.history)
+        messages = await self.store.load()
+        before = self.history
+        if before:
+            messages = await off_loop(len(messages), keep_known, messages, before)
+        self.history = messages
+        if self.request is not None and _is_removed(self.request, before, self.history):
+            self._lost = self.request
 
     async def _find_revision(self) -> int | None:
         # Optional, as `history.Revisioned`: without it, what others append is noticed only where
@@ -173,44 +191,115 @@ class RunContext:
     """The calls of this run's summaries that reported their usage."""
     usage: Usage = attrs.field(init=False, factory=Usage)
     """Their sum."""
+    _ahead: "asyncio.Task[Compaction | None] | None" = attrs.field(init=False, default=None)
+    """Makes a summary while tools run."""
+    _is_written: bool = attrs.field(init=False, default=False)
+    """Whether that summary is written, and waits until every call has its result."""
+    _are_answered: "asyncio.Event" = attrs.field(init=False)
+    _beside: tuple[str, Sequence[ToolDefinition]] = attrs.field(init=False, default=("", ()))
+    """The system prompt and the tools of the requests that it is made beside."""
+
+    def begin_ahead(self, system_prompt: str, tools: Sequence[ToolDefinition]) -> None:
+        """Begin a summary that will be due soon, while tools run and nobody waits for it.
+
+        It is stored before the next request, if it is ready by then; a request that needs it waits.
+        Nothing is begun for a model whose cache is not known; in a run that an engine replays; or
+        for a compactor that does not wait for anything.
+        """
+        compactor, model = self.view.compactor, self.view.model
+        waits = compactor is not None and not hasattr(compactor, "write")
+        if self._ahead is not None or not waits or is_replayable():
+            return
+        if not (model and cache_terms(model).known):
+            return
+        self._is_written, self._are_answered = False, asyncio.Event()
+        self._beside = system_prompt, tools
+        target = attrs.evolve(self._target(), replace=self._replace_later)
+        history = self.conversation.history
+        self._ahead = asyncio.create_task(
+            self.view.prepare_ahead(
+                history, system_prompt=system_prompt, tools=tools, target=target
+            )
+        )
+
+    async def _replace_later(self, former: list[Message], messages: list[Message]) -> list[Message]:
+        self._is_written = True
+        # Until then, what `replace` returns would have made-up results for the calls.
+        await self._are_answered.wait()
+        return await self.conversation.replace(former, messages)
+
+    async def _take_ahead(self, system_prompt: str, tools: Sequence[ToolDefinition]) -> None:
+        """Store a summary that was made ahead; wait for it only if the next request needs it."""
+        if self._ahead is None:
+            return
+        if not (self._is_written or self._ahead.done()):
+            history = self.conversation.history
+            check = self.view.check(history, system_prompt=system_prompt, tools=tools)
+            if check.due is None:
+                return
+        await self.end_ahead(wait=True)
+
+    async def end_ahead(self, *, wait: bool = False) -> None:
+        """Store a summary that is written, or being written if `wait` is true; cancel any other."""
+        task, self._ahead = self._ahead, None
+        if task is None:
+            return
+        if not (wait or self._is_written):
+            task.cancel()
+            await asyncio.wait({task})
+            return
+        # The View learns what was replied to its request only while the history extends it.
+        system_prompt, listed = self._beside
+        self.view.check(self.conversation.history, system_prompt=system_prompt, tools=listed)
+        self._are_answered.set()
+        self._note(await task)
 
     async def prepare(self, system_prompt: str, tools: Sequence[ToolDefinition]) -> Prepared:
-        """Return what to send, after compacting the history if a compaction is due."""
+        """Return what to send, after compacting the history if a compaction is due.
+
+        Raises:
+            HistoryConflict: somebody has removed the request that the run answers.
+        """
         await self.conversation.refresh()
-        prepared = await self._prepare(system_prompt, tools)
-        if prepared.compaction is not None:
+        self.conversation.check_request()
+        await self._take_ahead(system_prompt, tools)
+        request = await self._prepare(system_prompt, tools)
+        if request.compaction is not None:
             await self.conversation.refresh()
-            if self.conversation.history is not prepared.history:
+            self.conversation.check_request()
+            if self.conversation.history is not request.history:
                 # Other writers appended while the summary was made.
-                prepared = await self._prepare(system_prompt, tools)
-        return prepared
+                request = await self._prepare(system_prompt, tools)
+        return request
 
     async def shrink(self, sent: Sequence[Message]) -> Prepared | None:
         """Return a strictly smaller request than a refused one, or None if there is none."""
-        prepared = await self.view.shrink(sent, target=self._target())
-        self._take_in(prepared)
-        return prepared
+        request = await self.view.shrink(sent, target=self._target())
+        self._take_in(request)
+        return request
 
     async def _prepare(self, system_prompt: str, tools: Sequence[ToolDefinition]) -> Prepared:
-        prepared = await self.view.prepare(
+        request = await self.view.prepare(
             self.conversation.history,
             system_prompt=system_prompt,
             tools=tools,
             target=self._target(),
         )
-        self._take_in(prepared)
-        return prepared
+        self._take_in(request)
+        return request
 
     def _target(self) -> CompactionTarget:
         event_sender = self.conversation.event_sender
         return CompactionTarget(event_sender.sender, event_sender.run_id, self.conversation.replace)
 
-    def _take_in(self, prepared: Prepared | None) -> None:
-        made = None if prepared is None else prepared.compaction
-        if made is not None:
-            self.calls += made.calls
-            self.usage += made.usage
-            self.summary = made.summary if made.changed else self.summary
+    def _take_in(self, request: Prepared | None) -> None:
+        self._note(None if request is None else request.compaction)
+
+    def _note(self, compaction: Compaction | None) -> None:
+        if compaction is not None:
+            self.calls += compaction.calls
+            self.usage += compaction.usage
+            self.summary = compaction.summary if compaction.changed else self.summary
         # Raised only now, when the summary and its usage are noted.
         if self.conversation.put_off is not None:
             raise self.conversation.put_off
@@ -230,7 +319,7 @@ class ModelConnection:
 
     async def ask(self, request: Input, attempt: int, event_sender: EventSender) -> Decision:
         """Ask the model, and report the request and how it ended."""
-        started, decision, error = time.monotonic(), None, None
+        start, decision, error = time.monotonic(), None, None
         try:
             await event_sender.send(
                 events.ModelRequestStart,
@@ -243,15 +332,15 @@ class ModelConnection:
             )
             decision = await self._decide(request, event_sender)
         # A cancellation, too, is an error that the end event reports.
-        except BaseException as raised:
-            error = raised
+        except BaseException as exception:
+            error = exception
             raise
         finally:
             await event_sender.send(
                 events.ModelRequestEnd,
                 decision=decision,
                 attempt=attempt,
-                seconds=time.monotonic() - started,
+                seconds=time.monotonic() - start,
                 error=error,
             )
         if decision.input_transformations:
@@ -290,7 +379,7 @@ async def read_stream(
     Raises:
         IncompleteReply: the stream ends before it.
     """
-    received = []
+    pieces = []
     async with contextlib.AsyncExitStack() as stack:
         # A stream that is left in the middle would keep its connection until it is collected.
         if hasattr(stream, "aclose"):
@@ -298,24 +387,36 @@ async def read_stream(
         async for item in stream:
             if not isinstance(item, str):
                 return _decision(item)
-            received.append(item)
+            pieces.append(item)
             await deliver(item)
     # A stream that ends without a Decision was cut off: what came is not a reply to be stored.
-    raise IncompleteReply("".join(received))
+    raise IncompleteReply("".join(pieces))
 
 
-def _decision(given: object) -> Decision:
-    if not isinstance(given, Decision):
+def _decision(value: object) -> Decision:
+    if not isinstance(value, Decision):
         raise ConfigError(
-            "the decider's answer", given, "a loop.Decision", "return Decision(reply=...)"
+            "the decider's answer", value, "a loop.Decision", "return Decision(reply=...)"
         )
-    return given
+    return value
 
 
-def find_unfinished_request(history: Sequence[Message]) -> str:
-    """Return the text of the latest request in a history that can be continued without a new one.
+def _is_removed(request: Message, before: list[Message], now: list[Message]) -> bool:
+    """Return whether a request was in a history, and is neither in it now nor in a new summary."""
+    # What is kept is the same object: see `keep_known`. A redacted one still has its time.
+    at = request.timestamp
+    is_there = any(each is request or (at is not None and each.timestamp == at) for each in now)
+    if is_there or not any(each is request for each in before):
+        return False
+    # Another writer's summary stands for it, if a later request was appended meanwhile.
+    texts = {each.content for each in before if each.summary is not None}
+    return all(each.summary is None or each.content in texts for each in now)
 
-    >>> find_unfinished_request([Message("user", "Mend it.")])
+
+def find_unfinished_request(history: Sequence[Message]) -> Message:
+    """Return the latest request in a history that can be continued without a new one.
+
+    >>> find_unfinished_request([Message("user", "Mend it.")]).content
     'Mend it.'
 
     Raises:
@@ -333,7 +434,7 @@ def find_unfinished_request(history: Sequence[Message]) -> str:
             message=f"there is nothing to resume: the conversation {state}; "
             "call run() with the next request",
         )
-    return history[requests[-1]].content
+    return history[requests[-1]]
 
 
 async def shield(work: Coroutine[Any, Any, None]) -> "asyncio.CancelledError | None":
@@ -343,18 +444,18 @@ async def shield(work: Coroutine[Any, Any, None]) -> "asyncio.CancelledError | N
     `work` fails, raise the cancellation if there was one, otherwise the error.
     """
     task = asyncio.create_task(work)
-    cancelled: asyncio.CancelledError | None = None
+    interruption: asyncio.CancelledError | None = None
     while not task.done():
         try:
             # `asyncio.shield` would let the caller go on at once, before what it waits for has
             # happened.
-            await asyncio.wait({task}, timeout=_GRACE_SECONDS if cancelled else None)
+            await asyncio.wait({task}, timeout=_GRACE_SECONDS if interruption else None)
         except asyncio.CancelledError as error:
-            cancelled = error
+            interruption = error
         else:
             if not task.done():
                 task.cancel()
-    if cancelled is not None and (task.cancelled() or task.exception()):
-        raise cancelled
+    if interruption is not None and (task.cancelled() or task.exception()):
+        raise interruption
     task.result()
-    return cancelled
+    return interruption

@@ -4,18 +4,24 @@ import json
 import logging
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import attrs
 
-from agentic._clock import is_replayable, now
-from agentic._lazy import asyncio, events, hashlib
-from agentic._protocols import Decision, Executor, Input, Store
-from agentic._tool_definition import ToolDefinition
-from agentic._validate import all_are
-from agentic.context.view import View
-from agentic.errors import ContextOverflow
-from agentic.loop._calls import CallOutcome, ToolBatch, call_key, make_unique, refuse
+from agentic import events
+from agentic._base._clock import is_replayable, now
+from agentic._base._lazy import asyncio, hashlib
+from agentic._base._validate import all_are
+from agentic.context.view import Prepared, View
+from agentic.errors import ContextOverflow, RequestFailed
+from agentic.loop._calls import (
+    CallOutcome,
+    OutputLimits,
+    ToolBatch,
+    TurnResults,
+    call_key,
+    make_unique,
+    refuse,
+)
 from agentic.loop._conversation import (
     EventSender,
     ModelConnection,
@@ -23,17 +29,15 @@ from agentic.loop._conversation import (
     StoredHistory,
     find_unfinished_request,
 )
-from agentic.loop._limits import LimitWatch, RunLimit, RunLimits, limit_text
-from agentic.loop._protocols import Result, provider_and_model
-from agentic.loop._turn_results import OutputLimits, TurnResults
+from agentic.loop._records import LimitWatch, Result, RunLimit, RunLimits, limit_text
 from agentic.messages import Message, to_plain
+from agentic.protocols import Decision, Executor, Input, RequestPrefix, Store, ToolDefinition
 from agentic.usage import StopReason, Usage, normalize
-
-if TYPE_CHECKING:
-    from agentic.loop._runner import Runner
 
 _log = logging.getLogger(__name__)
 
+_REFUSED = {400, 404, 422}
+"""The statuses of a request that the provider does not accept as it is."""
 _GATHER_SECONDS = 0.1
 """How long a result waits for others of its turn before it is stored. Most turns end sooner, and
 then have one message of results, in the order of the calls. A kill loses no more than this."""
@@ -64,34 +68,7 @@ class Setup:
     max_turns: int
     limits: RunLimits
     tool_timeout_seconds: float | None
-
-
-def set_up(runner: "Runner", system_prompt: str) -> Setup:
-    """Return what a Runner consists of now: later changes of it apply to later runs."""
-    stream = getattr(runner.decider, "stream", None)
-    put = getattr(runner.store, "put", None)
-    provider, model = provider_and_model(runner.decider)
-    return Setup(
-        sender=runner,
-        model=ModelConnection(
-            decide=runner.decider.decide,
-            stream=stream if callable(stream) else None,
-            provider=provider,
-            name=model,
-            conversation_id=runner.conversation_id,
-        ),
-        executor=runner.executor,
-        store=runner.store,
-        system_prompt=system_prompt,
-        output_limits=OutputLimits(
-            truncation=runner.truncation,
-            turn_bytes=runner.output_budget,
-            put=put if callable(put) else None,
-        ),
-        max_turns=runner.max_turns,
-        limits=runner.limits,
-        tool_timeout_seconds=runner.tool_timeout_seconds,
-    )
+    summarize_ahead: bool
 
 
 @attrs.define(eq=False)
@@ -113,6 +90,8 @@ class Run:
     context: RunContext = attrs.field(init=False)
     sent: list[Message] = attrs.field(init=False, factory=list)
     """The view of the latest request."""
+    prefix: RequestPrefix | None = attrs.field(init=False, default=None)
+    """What was sent in front of it, if that is not the system prompt and the tools of the run."""
     tools: tuple[ToolDefinition, ...] = attrs.field(init=False, default=())
     answers: list[CallOutcome] = attrs.field(init=False, factory=list)
     """Every call of the run, with its result."""
@@ -151,12 +130,14 @@ class Run:
         except BaseException as error:
             self.is_over = True
             try:
+                await self.context.end_ahead()
                 await self._keep_steered()
             finally:  # after a second cancellation, too
-                cancelled = isinstance(error, asyncio.CancelledError)
+                is_cancelled = isinstance(error, asyncio.CancelledError)
                 if self.is_announced:
-                    await self._end(StopReason.ABORT if cancelled else StopReason.ERROR, error)
+                    await self._end(StopReason.ABORT if is_cancelled else StopReason.ERROR, error)
             raise
+        await self.context.end_ahead()
         await self._end(self.decision.stop_reason, None)
         return self._result()
 
@@ -164,7 +145,8 @@ class Run:
         if self.resumes:
             # Before the event, which carries the request: here it is in the history.
             await self.conversation.open(self.given)
-            self.user_message = find_unfinished_request(self.conversation.history)
+            request = find_unfinished_request(self.conversation.history)
+            self.user_message, self.conversation.request = request.content, request
             # Turns count from 1 again, and the former run may have had the same id.
             self.origin += f"/{_digest(self.conversation.history[-1])}"
         self.is_announced = True
@@ -181,7 +163,7 @@ class Run:
 
     async def _serve(self) -> None:
         if not self.resumes:
-            await self.conversation.append(_user_message(self.user_message))
+            await self._ask_for(self.user_message)
         while True:
             self.turn += 1
             await self._take_steered()
@@ -218,13 +200,18 @@ class Run:
     async def _take_steered(self) -> None:
         while self.steered:
             self.user_message = self.steered[0]
-            message = _user_message(self.user_message)
             try:
-                await self.conversation.append(message)
+                await self._ask_for(self.user_message)
             finally:
                 # A cancellation is raised after the message was stored: it must not enter again.
-                if self.conversation.ends_with(message, 0):
+                request = self.conversation.request
+                if request is not None and self.conversation.ends_with(request, 0):
                     self.steered.popleft()
+
+    async def _ask_for(self, text: str) -> None:
+        """Append a request of the user's, which is the one to answer from now on."""
+        self.conversation.request = message = _user_message(text)
+        await self.conversation.append(message)
 
     async def _keep_steered(self) -> None:
         """Store what was not read, as far as possible: the run has failed already."""
@@ -235,12 +222,12 @@ class Run:
 
     async def _next_decision(self) -> Decision:
         await self._list_tools()
-        prepared = await self.context.prepare(self.setup.system_prompt, self.tools)
-        self.sent = prepared.messages.copy()  # the history grows, but this list must not
+        request = await self.context.prepare(self.setup.system_prompt, self.tools)
+        self._note_sent(request)
         await self.event_sender.send(
             events.TurnStart,
             turn=self.turn,
-            context_tokens=None if self.view.counter is None else prepared.tokens,
+            context_tokens=None if self.view.counter is None else request.tokens,
         )
         return await self._decide()
 
@@ -250,8 +237,8 @@ class Run:
         usage = normalize(decision.usage)
         self.usage += usage
         # Before the calls are run: a limit that is reached refuses them.
-        used = self.usage + self.context.usage
-        self.limit = self.watch.reached(decision, used, self.turn, self.context.calls)
+        total = self.usage + self.context.usage
+        self.limit = self.watch.reached(decision, total, self.turn, self.context.calls)
         self.latest = await self._settle(self._reply(decision))
         self.answers += self.latest
         await self.event_sender.send(
@@ -264,9 +251,9 @@ class Run:
 
     async def _list_tools(self) -> None:
         if self.setup.executor is not None:
-            listed = await self.setup.executor.list_tools()
+            definitions = await self.setup.executor.list_tools()
             remedy = "return the definitions from list_tools()"
-            self.tools = all_are(ToolDefinition, listed, "the executor's tools", remedy)
+            self.tools = all_are(ToolDefinition, definitions, "the executor's tools", remedy)
 
     async def _decide(self) -> Decision:
         """Ask the model; if it has only reasoned, ask it once more."""
@@ -290,15 +277,34 @@ class Run:
         Return the number of the attempt as well.
         """
         try:
-            return await self._ask(attempt=1), 1
-        except ContextOverflow:
-            smaller = await self.context.shrink(self.sent)
+            return await self._ask_again(attempt=1), 1
+        except ContextOverflow as overflow:
+            smaller = await self._make_smaller(overflow)
             if smaller is None:
                 raise
         # Once only: if a strictly smaller request is refused as well, the window is not what was
         # assumed, and whoever set it has to act.
-        self.sent = smaller.messages.copy()
+        self._note_sent(smaller)
         return await self._ask(attempt=2), 2
+
+    async def _make_smaller(self, overflow: ContextOverflow) -> Prepared | None:
+        """Return a request that is smaller in what the provider counted; None if there is none."""
+        if overflow.kind == "tokens":
+            return await self.context.shrink(self.sent)
+        self.view.limit_request(overflow.kind, overflow.window)
+        prepared = await self.context.prepare(self.setup.system_prompt, self.tools)
+        return None if prepared.messages == self.sent else prepared
+
+    async def _ask_again(self, attempt: int) -> Decision:
+        """Ask the model; once more with a readable summary if the provider refuses its own."""
+        try:
+            return await self._ask(attempt)
+        except RequestFailed as refusal:
+            if refusal.status not in _REFUSED or not self.view.refuse_native(self.sent):
+                raise
+        request = await self.context.prepare(self.setup.system_prompt, self.tools)
+        self._note_sent(request)
+        return await self._ask(attempt + 1)
 
     async def _ask(self, attempt: int) -> Decision:
         return await self.setup.model.ask(self._input(), attempt, self.event_sender)
@@ -312,21 +318,16 @@ class Run:
             tool_calls=tuple(answer.call for answer in self.latest),
             tool_results=tuple(answer.result for answer in self.latest),
             turn=self.turn,
+            prefix=self.prefix,
         )
+
+    def _note_sent(self, request: Prepared) -> None:
+        self.sent = request.messages.copy()  # the history grows, but this list must not
+        self.prefix = request.prefix
 
     def _reply(self, decision: Decision) -> Message:
         calls = make_unique(decision.tool_calls, self.used_ids, self.origin, self.turn)
-        reply = Message(
-            "assistant",
-            decision.reply,
-            reasoning=decision.reasoning,
-            tool_calls=decision.tool_calls,
-            media=decision.media,
-            usage=decision.usage,
-            last_request=decision.last_request,
-            timestamp=now(),
-            native=decision.native,
-        )
+        reply = decision.to_message(now())
         # The payload holds the provider's ids: if ours differ, they do not match the results.
         return reply if calls == decision.tool_calls else reply.edit(tool_calls=calls)
 
@@ -337,13 +338,15 @@ class Run:
         batch = ToolBatch(calls, keys, self.event_sender, self.watch)
         results = TurnResults(self.conversation, self.setup.output_limits, calls)
         try:
-            await self.conversation.append(reply, started=True)
+            await self.conversation.append(reply, is_start=True)
             if calls and self.setup.executor is not None and not refusal:
                 await self._start(batch, self.setup.executor)
-                while ended := await batch.wait(
+                if self.setup.summarize_ahead:
+                    self.context.begin_ahead(self.setup.system_prompt, self.tools)
+                while outcomes := await batch.wait(
                     self.setup.tool_timeout_seconds, self._gather_seconds
                 ):
-                    await results.store(ended)
+                    await results.store(outcomes)
         finally:
             # Where the reply itself was not stored there is nothing to answer, and the error goes
             # on. Otherwise every call gets a result, or no provider would accept this history
@@ -354,7 +357,7 @@ class Run:
                     # If no tool has begun, no effect is unknown: the calls read as not run.
                     batch.collect()
                     if batch.began
-                    else refuse(calls, refusal, announced=batch.announced)
+                    else refuse(calls, refusal, first_announced=batch.announced)
                 )
         return results.outcomes
 
@@ -419,9 +422,9 @@ class Run:
 def _is_reasoning_alone(decision: Decision) -> bool:
     """Return whether a model ended its reply after reasoning, before it said or did anything."""
     is_over = decision.stop_reason in {StopReason.STOP, StopReason.OTHER}
-    said = decision.reply.strip() or decision.tool_calls or decision.media
-    reasoned = decision.reasoning.strip() or normalize(decision.usage).reasoning
-    return is_over and not said and bool(reasoned)
+    content = decision.reply.strip() or decision.tool_calls or decision.media
+    reasoning = decision.reasoning.strip() or normalize(decision.usage).reasoning
+    return is_over and not content and bool(reasoning)
 
 
 def _digest(message: Message) -> str:

@@ -3,27 +3,31 @@
 import inspect
 import operator
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 import attrs
 
 from agentic import truncate
-from agentic._lazy import LazyModule, asyncio
-from agentic._protocols import Executor, Store
-from agentic._validate import all_are, must_be, must_be_async, must_execute, seconds, whole
+from agentic._base._lazy import LazyModule, asyncio
+from agentic._base._short_repr import short_repr
+from agentic._base._validate import all_are, must_be, must_be_async, must_execute, seconds, whole
 from agentic.context.budget import Manager, Policy
+from agentic.context.budget._policy import check_policies, find_policy
 from agentic.context.strategies import Chain
-from agentic.context.view import View, as_chain
+from agentic.context.strategies._strategy import as_chain
+from agentic.context.view import View
 from agentic.errors import ConfigError, HistoryConflict
-from agentic.loop._limits import RunLimits
-from agentic.loop._protocols import Decider, Request, Result, provider_and_model
+from agentic.loop._records import Request, Result, RunLimits, provider_and_model
 from agentic.messages import Message
+from agentic.protocols import ChangeWriter, Decider, Executor, NativeSummarizer, Store
 
 if TYPE_CHECKING:
-    from agentic.loop import _run
+    from agentic.loop import _calls, _conversation, _run
 else:
-    # With the events and the room of the stores, it is a third of a Runner's import.
+    # With the events and the room of the stores, they are a third of a Runner's import.
+    _calls = LazyModule("agentic.loop._calls")
+    _conversation = LazyModule("agentic.loop._conversation")
     _run = LazyModule("agentic.loop._run")
 
 _BATCH = 4
@@ -38,7 +42,7 @@ keeps its store alive."""
 class ViewMaker(Protocol):
     """Creates the View of a conversation: a budget that takes the place of a Manager.
 
-    `context.config.ContextConfig` is an example.
+    `compat.open_agent_sdk.ContextConfig` is an example.
     """
 
     def make_view(self, *, strategies: Any = ()) -> View:
@@ -49,6 +53,7 @@ class ViewMaker(Protocol):
         ...
 
 
+@short_repr
 @attrs.define(eq=False)
 class Runner:
     """Runs user requests: asks the decider and runs the tools that it calls, until it replies.
@@ -65,8 +70,10 @@ class Runner:
     store: Store | None = attrs.field(default=None)
     """Where the conversation is stored. It must be a Rewriter if the budget compacts. If it is also
     an OutputStore, it keeps the whole of each output that was cut."""
-    budget: Manager | ViewMaker | None = attrs.field(default=None)
-    """When and how the history is compacted: a Manager, or anything with `make_view()`."""
+    budget: Manager | ViewMaker | Policy | Mapping[str, Policy] | None = attrs.field(default=None)
+    """When and how the history is compacted: a Manager, or anything with `make_view()`. With a bare
+    Policy, the decider writes the summaries: see `compactors.Continuation`. With policies by
+    patterns of models, such as `{"claude-*": ..., "*": ...}`, that of the decider's model holds."""
     truncation: truncate.Options | None = attrs.field(
         default=None, validator=must_be(truncate.Options, optional=True)
     )
@@ -85,6 +92,10 @@ class Runner:
     """The most bytes that the outputs of a turn may take together. The default is four times
     `truncation.max_bytes`, if that is set."""
     system_prompt: str = attrs.field(default="", validator=must_be(str))
+    summarize_ahead: bool = attrs.field(default=True, kw_only=True, validator=must_be(bool))
+    """Whether a summary that will be due soon is made while tools run, so that no request waits for
+    it. Not for a model whose prompt cache is not known or that binds its reasoning, nor in a
+    durable run."""
     conversation_id: str = attrs.field(default="", kw_only=True, validator=must_be(str))
     """The name of the conversation, for events and traces; a session's Runner has its id."""
     _view: View = attrs.field(init=False, repr=False)
@@ -103,8 +114,8 @@ class Runner:
     def _check_decider(self, _: object, value: object) -> None:
         _check_part("decider", value, "decide", "async decide(request) -> Decision")
         if inspect.iscoroutinefunction(getattr(value, "stream", None)):
-            allowed = "an object whose stream yields pieces of text, and a Decision at the end"
-            raise ConfigError("decider", value, allowed, "write async def stream with yield")
+            requirement = "an object whose stream yields pieces of text, and a Decision at the end"
+            raise ConfigError("decider", value, requirement, "write async def stream with yield")
 
     @executor.validator
     def _check_executor(self, _: object, value: object) -> None:
@@ -121,14 +132,26 @@ class Runner:
                 _check_part("store", value, "replace", "async replace(messages)")
 
     @budget.validator
-    def _check_budget(self, _: object, value: object) -> None:
-        if not (value is None or isinstance(value, Manager | ViewMaker)):
+    def _check_budget(self, attribute: Any, value: object) -> None:
+        if isinstance(value, Mapping):
+            check_policies(None, attribute, value)
+            if find_policy(value, provider_and_model(self.decider)[1]) is None:
+                remedy = 'add a policy for "*", which is every model'
+                raise ConfigError("budget", list(value), "a pattern of the decider's model", remedy)
+        elif not (value is None or isinstance(value, Manager | ViewMaker | Policy)):
             remedy = "make a Manager, or leave it out"
-            raise ConfigError("budget", value, "a budget.Manager, or a ContextConfig", remedy)
+            requirement = "a budget.Manager, a budget.Policy or a ContextConfig"
+            raise ConfigError("budget", value, requirement, remedy)
 
     def _make_view(self) -> View:
         if isinstance(self.budget, Manager):
             view = View.of(self.budget, strategies=self.strategies)
+        elif isinstance(self.budget, Policy):
+            view = View.of(self._manager_for(self.budget), strategies=self.strategies)
+        elif isinstance(self.budget, Mapping):
+            policy = find_policy(self.budget, provider_and_model(self.decider)[1])
+            manager = self._manager_for(policy or Policy(0))
+            view = View.of(manager, strategies=self.strategies, policies=self.budget)
         elif isinstance(self.budget, ViewMaker):
             view = self.budget.make_view(strategies=self.strategies)
         else:
@@ -136,10 +159,25 @@ class Runner:
         self._name_model(view)
         return view
 
+    def _manager_for(self, policy: Policy) -> Manager:
+        """Return a Manager whose summaries are written by the decider."""
+        from agentic import tokens  # noqa: PLC0415  here and below: few Runners need them
+        from agentic.context.compactors import Continuation  # noqa: PLC0415
+
+        _, model = provider_and_model(self.decider)
+        counter = tokens.for_model(model) if model else tokens.EstimateCounter()
+        return Manager(counter, Continuation(counter=counter), policy)
+
     def _name_model(self, view: View) -> None:
         """Tell a View which model its requests are for: the decider may be another one now."""
-        _, view.model = provider_and_model(self.decider)
+        view.provider, view.model = provider_and_model(self.decider)
         view.server_drops = bool(getattr(self.decider, "survives_stale_reasoning", False))
+        view.ask = self.decider.decide
+        view.execute = None if self.executor is None else self.executor.execute
+        compacts = callable(getattr(self.decider, "compact_natively", None))
+        view.native = cast("NativeSummarizer", self.decider) if compacts else None
+        writes = callable(getattr(self.decider, "write_change", None))
+        view.change_writer = cast("ChangeWriter", self.decider) if writes else None
 
     def __attrs_post_init__(self) -> None:
         # When the Runner is made, and not in the middle of a run.
@@ -217,8 +255,8 @@ class Runner:
             ConfigError: there is nothing to resume: no request, or its reply is complete.
             Exception: what `run` raises.
         """
-        given = all_are(Message, history, "history")
-        run = self._new_run("", given, self.system_prompt, run_id, resumes=True)
+        messages = all_are(Message, history, "history")
+        run = self._new_run("", messages, self.system_prompt, run_id, resumes=True)
         return await self._serve(run)
 
     def steer(self, message: str, *, run_id: str = "") -> None:
@@ -235,12 +273,12 @@ class Runner:
             ConfigError: the message is blank, no run is active, or several are.
         """
         Request(message)  # checked like a request
-        named = [run for run in self._runs if run_id in {"", run.run_id}]
-        active = [run for run in named if not run.is_over]
+        matches = [run for run in self._runs if run_id in {"", run.run_id}]
+        active = [run for run in matches if not run.is_over]
         if len(active) != 1:
-            found = f"{len(active)} active runs" if active else "no active run"
+            state = f"{len(active)} active runs" if active else "no active run"
             remedy = "pass run_id" if active else "pass the message to run()"
-            raise ConfigError("steer", found, "one active run", remedy)
+            raise ConfigError("steer", state, "one active run", remedy)
         active[0].steered.append(message)
 
     async def _serve(self, run: "_run.Run") -> Result:
@@ -261,7 +299,7 @@ class Runner:
     def _new_run(
         self,
         user_message: str,
-        given: Sequence[Message],
+        messages: Sequence[Message],
         system_prompt: str,
         run_id: str,
         *,
@@ -271,9 +309,37 @@ class Runner:
         # Without a store each run is a conversation of its own.
         view = self._make_view() if self.store is None else self._view
         used_ids = set() if self.store is None else self._used_ids
-        setup = _run.set_up(self, system_prompt)
+        setup = self._set_up(system_prompt)
         run_id = run_id or os.urandom(16).hex()
-        return _run.Run(setup, user_message, given, resumes, run_id, view, used_ids)
+        return _run.Run(setup, user_message, messages, resumes, run_id, view, used_ids)
+
+    def _set_up(self, system_prompt: str) -> "_run.Setup":
+        """Return what this consists of now: later changes of it apply to later runs."""
+        stream = getattr(self.decider, "stream", None)
+        put = getattr(self.store, "put", None)
+        provider, model = provider_and_model(self.decider)
+        return _run.Setup(
+            sender=self,
+            model=_conversation.ModelConnection(
+                decide=self.decider.decide,
+                stream=stream if callable(stream) else None,
+                provider=provider,
+                name=model,
+                conversation_id=self.conversation_id,
+            ),
+            executor=self.executor,
+            store=self.store,
+            system_prompt=system_prompt,
+            output_limits=_calls.OutputLimits(
+                truncation=self.truncation,
+                turn_bytes=self.output_budget,
+                put=put if callable(put) else None,
+            ),
+            max_turns=self.max_turns,
+            limits=self.limits,
+            tool_timeout_seconds=self.tool_timeout_seconds,
+            summarize_ahead=self.summarize_ahead,
+        )
 
     def run_sync(self, request: Request | str) -> Result:
         """Serve one request from a script that has no event loop.
@@ -292,5 +358,5 @@ class Runner:
         return asyncio.run(self.run(request))
 
 
-def _check_part(name: str, given: object, method: str, signature: str) -> None:
-    must_be_async(name, given, method, signature, f"pass an object with {method}")
+def _check_part(name: str, part: object, method: str, signature: str) -> None:
+    must_be_async(name, part, method, signature, f"pass an object with {method}")

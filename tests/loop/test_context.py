@@ -13,7 +13,7 @@ from agentic.context.strategies import FitContextWindow
 from agentic.errors import CompactionRefused, ContextOverflow
 from agentic.history import JsonlStore, MemoryStore
 from agentic.loop import Decision, Input, Request, RunLimit, RunLimits, Runner
-from agentic.messages import ContextSummary, Message, ToolCall, find_task
+from agentic.messages import ContextSummary, Media, Message, ToolCall, find_task
 from agentic.testing import EventRecorder, ScriptedDecider, ScriptedExecutor
 from agentic.tokens import CharCounter, count_tokens
 from agentic.usage import Usage
@@ -156,6 +156,7 @@ def test_every_decision_checks_the_budget() -> None:
         (_Hanging(), TimeoutError),
     ],
 )
+@pytest.mark.usefixtures("idle_clock")
 def test_failed_compaction_still_sends_fitting_request(
     compactor: Compactor, error: type[Exception]
 ) -> None:
@@ -287,6 +288,22 @@ def test_overflow_refuses_a_longer_summary() -> None:
 
     assert result.summary is None
     assert asyncio.run(store.load()) == asyncio.run(store.full())
+
+
+@pytest.mark.parametrize("budget", [None, Manager()])
+def test_refused_images_are_left_out_once(budget: Manager | None) -> None:
+    """The provider stated how many it takes, and no summary is made for their sake."""
+    decider = ScriptedDecider(ContextOverflow("tiny", 12, 8, "images"), "Done.")
+    photos = [Media("image/png", bytes([n])) for n in range(12)]
+    history = [Message("user", "Look.", media=photos), Message("assistant", "Seen.")]
+    store = MemoryStore()
+    for message in history:
+        asyncio.run(store.append(message))
+
+    result = Runner(decider, store=store, budget=budget).run_sync("And now?")
+
+    assert (result.reply, result.summary) == ("Done.", None)
+    assert [len(each.history[0].media) for each in decider.requests] == [12, 6]
 
 
 def test_a_second_overflow_ends_the_run() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agentic import events, loop
-from agentic.context.config import (
+from agentic.compat.open_agent_sdk import (
     CompactDecision,
     ContextConfig,
     SummarizationStrategy,

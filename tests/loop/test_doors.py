@@ -41,7 +41,6 @@ def _compacting() -> Manager:
         ("executor", ScriptedExecutor),
         ("store", {}),
         ("store", MemoryStore),
-        ("budget", Policy(1_000)),
         ("truncation", {"max_lines": 10}),
         ("truncation", 10),
         ("strategies", [3]),

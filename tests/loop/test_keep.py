@@ -120,7 +120,7 @@ def test_a_keep_that_fails_harms_nothing(
     assert cut.ref is None
     assert "ask for a narrower part" in cut.notice
     assert result.reply == "Done."
-    assert "an output of t0 was not kept" in caplog.text
+    assert "an output of t0 could not be stored" in caplog.text
 
 
 def test_unkeeping_store_is_asked_for_nothing() -> None:

@@ -1,15 +1,21 @@
 import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from agentic.context.budget import Manager, Policy
+from agentic.errors import HistoryConflict, NothingToRestore
 from agentic.history import JsonlStore, MemoryStore
 from agentic.history.sqlite import SqliteStore
 from agentic.loop import Decision, Runner
-from agentic.messages import Message, ToolCall, close_open_rounds
+from agentic.messages import ContextSummary, Message, ToolCall, close_open_rounds
 from agentic.testing import ScriptedDecider, ScriptedExecutor
 from agentic.tokens import CharCounter
 
@@ -147,3 +153,115 @@ def test_second_summary_is_given_up() -> None:
     assert result.summary is None
     assert decider.requests[0].history[0].content == "The winner."
     assert decider.requests[0].history[-1].content == "Why?"
+
+
+@pytest.mark.parametrize("kind", STORES)
+@pytest.mark.parametrize("moment", ["summary", "tool"])
+@pytest.mark.parametrize("resumes", [False, True])
+def test_removed_request_ends_the_run(
+    tmp_path: Path, kind: str, moment: str, *, resumes: bool
+) -> None:
+    """Somebody goes back behind it: nobody answers the request before once more."""
+    store: Any = None
+
+    class Rewound:
+        async def compact(self, messages: list[Message], /) -> str:
+            if moment == "summary":
+                await rewind()
+            return "They spoke."
+
+    async def rewind(_: ToolCall | None = None) -> str:
+        await store.replace((await store.load())[:9])
+        return "done"
+
+    async def talk() -> None:
+        nonlocal store
+        async with STORES[kind](tmp_path / "session") as store:
+            for _ in range(5):
+                await store.append(Message("user", "word " * 90))
+                await store.append(Message("assistant", "Done."))
+            policy = Policy(1_000 if moment == "summary" else 9_000, reserve_tokens=100)
+            budget = Manager(CharCounter(2.0), Rewound(), policy)
+            runner = Runner(decider, ScriptedExecutor({"t": rewind}), store, budget)
+            if resumes:
+                await store.append(Message("user", "Why?"))
+            with pytest.raises(HistoryConflict, match="no longer contains the request"):
+                await (runner.resume() if resumes else runner.run("Why?"))
+            assert len([each for each in await store.load() if each.role == "user"]) == 5
+
+    decider = ScriptedDecider(Decision("", [ToolCall("c1", "t")]), "Once more.")
+    asyncio.run(talk())
+
+    assert len(decider.requests) == (moment == "tool")
+
+
+def test_request_in_the_summary_of_another_is_answered() -> None:
+    """Their summary stands for it, since they have appended a later request."""
+    summary = ContextSummary("They want to know why.", 11, 0, 0).to_message()
+
+    async def summarize(_: ToolCall) -> str:
+        await store.replace([summary, Message("user", "And how?")])
+        return "done"
+
+    store, decider = MemoryStore(), ScriptedDecider(Decision("", [ToolCall("c1", "t")]), "So.")
+    result = Runner(decider, ScriptedExecutor({"t": summarize}), store).run_sync("Why?")
+
+    assert result.reply == "So."
+    assert [each.content for each in decider.requests[1].history][1:] == ["And how?"]
+
+
+_MEANWHILE = st.lists(st.sampled_from(["append", "rewind", "fork", "restore", ""]), max_size=8)
+
+
+@given(meanwhile=_MEANWHILE)
+@settings(deadline=None)
+def test_anything_may_happen_during_a_summary(meanwhile: list[str]) -> None:
+    """Others append to the history, go back in it and branch off: no request is damaged by that.
+
+    What they replace it with has the running turn: without it, nobody is answered. What they append
+    is the latest request from then on.
+    """
+    actions, numbers, appended = iter(meanwhile), count(), list[Message]()
+
+    class Disturbed:
+        async def compact(self, messages: list[Message], /) -> str:
+            action, history = next(actions, ""), await store.load()
+            turn = max(n for n, each in enumerate(history) if each.content.startswith("Request"))
+            earlier = close_open_rounds(history[: turn // 2])
+            late = Message("user", f"Meanwhile, {next(numbers)}.")
+            if action == "append":
+                appended.append(late)
+                await store.append(late)
+            elif action == "rewind":
+                await store.replace([*earlier, *history[turn:]])
+            elif action == "fork":
+                await store.replace([*earlier, late, *history[turn:]])
+            elif action == "restore":
+                with contextlib.suppress(NothingToRestore):
+                    await store.restore()
+            return "They spoke."
+
+    async def decide(request: Any) -> Decision:
+        view = list(request.history)
+        assert close_open_rounds(view) is view
+        latest = [each.content for each in await store.load() if each.role == "user"][-1]
+        assert [each.content for each in view].count(latest) == 1
+        done = view[-1].role == "tool"
+        call = ToolCall(f"c{len(view)}", "read")
+        return Decision("Done. " * 20 if done else "", () if done else [call])
+
+    store = MemoryStore()
+    policy = Policy(1_000, reserve_tokens=100, min_recent_messages=2)
+    budget = Manager(CharCounter(1.0), Disturbed(), policy)
+    decider = SimpleNamespace(decide=decide)
+    runner = Runner(decider, ScriptedExecutor({"read": "word " * 30}), store, budget=budget)
+
+    async def talk() -> list[Message]:
+        for number in range(20):
+            await runner.run(f"Request {number}.")
+        return await store.full()
+
+    everything = [each.content for each in asyncio.run(talk())]
+    assert next(actions, "") == ""
+    assert all(each.content in everything for each in appended)
+    assert all(f"Request {number}." in everything for number in range(20))

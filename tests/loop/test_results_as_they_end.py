@@ -12,17 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic import events, truncate
-from agentic._clock import use_clock
+from agentic._base._clock import use_clock
 from agentic.history import Archive, JsonlStore, MemoryStore
 from agentic.history.sqlite import SqliteStore
 from agentic.loop import Decision, Result, Runner
-from agentic.loop._calls import ToolBatch
+from agentic.loop._calls import OutputLimits, ToolBatch, TurnResults
 from agentic.loop._conversation import EventSender, StoredHistory
-from agentic.loop._limits import LimitWatch, RunLimits
-from agentic.loop._turn_results import OutputLimits, TurnResults
+from agentic.loop._records import LimitWatch, RunLimits
 from agentic.messages import Message, ToolCall, ToolResult, close_open_rounds
 from agentic.testing import EventRecorder, ScriptedDecider, ScriptedExecutor
 
+pytestmark = pytest.mark.usefixtures("idle_clock")
 _NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
 _CALLS = [ToolCall("c0", "slow"), ToolCall("c1", "fast")]
 

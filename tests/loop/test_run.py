@@ -373,7 +373,7 @@ def test_concurrent_runs_on_one_store_are_refused() -> None:
         first = asyncio.create_task(runner.run("one"))
         await asked.wait()
         with pytest.raises(
-            HistoryConflict, match=r"the MemoryStore of this Runner is being written"
+            HistoryConflict, match=r"the MemoryStore of this Runner is in use by another writer"
         ):
             await runner.run("two")
         go_on.set()
@@ -498,7 +498,7 @@ def test_loaded_messages_are_compared_once(tmp_path: Path) -> None:
     result = runner.run_sync("two")
     asyncio.run(store.aclose())
 
-    window = runner._view._builder.meter
+    window = runner._view._maker.meter
     assert window is not None
     known = window._context_meter._token_cache._recent._known[0].messages
     assert all(seen is message for seen, message in zip(known, result.history, strict=False))

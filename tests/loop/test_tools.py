@@ -113,7 +113,10 @@ def test_slow_tool_is_cancelled() -> None:
     stopped = asyncio.Event()
     asyncio.run(main())
 
+    assert stopped.is_set()
 
+
+@pytest.mark.usefixtures("idle_clock")
 def test_the_timeout_leaves_finished_tools_alone() -> None:
     """Only what has not ended is stopped; the others keep their results, in call order."""
     results = _run({"hang": _hang, "t": "text"}, ["hang", "t"], tool_timeout_seconds=0.05)

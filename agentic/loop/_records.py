@@ -1,22 +1,30 @@
-"""What a run may use: tokens, money, tool calls, time, and turns in which it repeats itself.
+"""What a run takes and gives: the request, what it may use, and the result.
 
 A limit ends a run in good order: the calls of the last reply are refused, with the reason as their
 result, so that the history is valid and can be continued by `Runner.resume`.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import Any
 
 import attrs
 
-from agentic._clock import Stopwatch, stopwatch
-from agentic._protocols import Decision
-from agentic._validate import amount, is_number, seconds, whole
+from agentic._base._clock import Stopwatch, stopwatch
+from agentic._base._short_repr import short_repr
+from agentic._base._validate import all_are, amount, is_number, must_be, seconds, whole
 from agentic.errors import ConfigError
-from agentic.messages import ToolCall
-from agentic.usage import ReportedCall, Usage, cost, normalize
+from agentic.messages import ContextSummary, Message, ToolCall, ToolResult
+from agentic.protocols import Decider, Decision
+from agentic.usage import ReportedCall, StopReason, Usage, cost, normalize
+
+_INCOMPLETE = {
+    StopReason.MAX_TOKENS: "the reply was cut off at the limit of tokens",
+    StopReason.CONTENT_FILTER: "the reply was withheld or refused",
+    StopReason.ABORT: "the reply was broken off",
+    StopReason.ERROR: "the provider failed in the middle of the reply",
+}
 
 
 class RunLimit(StrEnum):
@@ -44,8 +52,8 @@ Price = Callable[[Decision], float]
 
 def _callable(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
     if not (value is None or callable(value)):
-        allowed = "a function from a Decision to US dollars, or None"
-        raise ConfigError(attribute.name, value, allowed, "None takes usage.cost")
+        requirement = "a function from a Decision to US dollars, or None"
+        raise ConfigError(attribute.name, value, requirement, "None takes usage.cost")
 
 
 @attrs.frozen(kw_only=True)
@@ -97,6 +105,94 @@ class RunLimits:
             )
 
 
+def _messages(messages: Iterable[Message]) -> tuple[Message, ...]:
+    return all_are(Message, messages, "Request.history")
+
+
+@attrs.frozen
+class Request:
+    """One user request.
+
+    Raises:
+        ConfigError: a text is empty or blank, or the history contains other objects than messages.
+    """
+
+    user_message: str = attrs.field(validator=must_be(str))
+    """Must not be blank: providers refuse an empty message."""
+    system_prompt: str = attrs.field(default="", validator=must_be(str))
+    """Replaces the Runner's system prompt for this run."""
+    history: tuple[Message, ...] = attrs.field(default=(), converter=_messages)
+    """The earlier conversation, if the Runner has no store; otherwise the start of a new
+    session."""
+
+    @user_message.validator
+    def _check_user_message(self, _: object, value: str) -> None:
+        if not value.strip():
+            raise ConfigError(
+                "Request.user_message",
+                value,
+                "a text that is not blank",
+                "pass the user's request; to continue a history, pass its last user message "
+                "here and the messages before it as history",
+            )
+
+
+@short_repr
+@attrs.frozen(kw_only=True)
+class Result:
+    """The outcome of a run."""
+
+    reply: str
+    """The last text from the model."""
+    history: tuple[Message, ...] = attrs.field(repr=lambda history: f"<{len(history)} messages>")
+    """The complete history after the run; it begins with a summary if it was compacted."""
+    summary: ContextSummary | None
+    """The latest summary, if this run compacted."""
+    tool_calls: tuple[ToolCall, ...]
+    """Every call of the run, in order."""
+    tool_results: tuple[ToolResult, ...] = attrs.field(
+        repr=lambda results: f"<{len(results)} results>"
+    )
+    """The results of `tool_calls`, as stored in the history."""
+    usage: Usage
+    """The total of the run: its decisions, and its summaries as far as they report usage."""
+    stop_reason: StopReason
+    """Why the last reply ended; MAX_TOKENS means that it was cut off."""
+    exhausted: bool
+    """Whether a limit ended the run: the turns, or one of `RunLimits`. `Runner.resume` goes on."""
+    limit: RunLimit | None = None
+    """The limit that ended the run."""
+
+    @property
+    def incomplete(self) -> str:
+        """Why the reply is not a complete answer, as a sentence; empty if it is complete.
+
+        >>> Result(reply="", history=(), summary=None, tool_calls=(), tool_results=(),
+        ...        usage=Usage(), stop_reason=StopReason.STOP, exhausted=False).incomplete
+        'the model said nothing'
+        """
+        if self.exhausted:
+            return f"the limit of {limit_text(self.limit)} was reached before the model was done"
+        if self.reply.strip():
+            return _INCOMPLETE.get(self.stop_reason, "")
+        # A run asks once more after a reply of reasoning alone.
+        has_reasoning = (
+            self.stop_reason is StopReason.OTHER and self.history and self.history[-1].reasoning
+        )
+        again = " but reasoned, also when it was asked again" if has_reasoning else ""
+        return _INCOMPLETE.get(self.stop_reason, f"the model said nothing{again}")
+
+
+def provider_and_model(decider: Decider) -> tuple[str, str]:
+    """Return what a decider's optional `name` says, as in `anthropic:claude-opus-4-5`.
+
+    Without a colon it is the model. What is unknown is empty.
+    """
+    name = getattr(decider, "name", "")
+    provider, colon, model = name.partition(":") if isinstance(name, str) else ("", "", "")
+    return (provider, model) if colon else ("", provider)
+
+
 @attrs.define
 class LimitWatch:
     """Compares what a run has used with its limits."""
@@ -120,11 +216,11 @@ class LimitWatch:
 
     @_started.default
     def _start(self) -> float:
-        started = self.stopwatch.settled
+        start = self.stopwatch.settled
         if self.stopwatch.recorded is not None:
             limit = self.limits.seconds
-            self.stopwatch.end = None if limit is None else started + limit
-        return started
+            self.stopwatch.end = None if limit is None else start + limit
+        return start
 
     @property
     def seconds_left(self) -> float | None:
@@ -143,17 +239,17 @@ class LimitWatch:
         return limit is not None and self.stopwatch.settled >= self._started + limit
 
     def reached(
-        self, decision: Decision, used: Usage, turn: int, summaries: Sequence[ReportedCall]
+        self, decision: Decision, usage: Usage, turn: int, summaries: Sequence[ReportedCall]
     ) -> RunLimit | None:
         """Return the limit that a decision has reached, if any. Call this once per decision.
 
-        `used` is what the run has used so far, including this decision; `summaries` are the calls
+        `usage` is what the run has used so far, including this decision; `summaries` are the calls
         of its summaries.
         """
         limits = self.limits
         self._count(decision, summaries)
         over = {
-            RunLimit.TOKENS: limits.tokens is not None and used.total >= limits.tokens,
+            RunLimit.TOKENS: limits.tokens is not None and usage.total >= limits.tokens,
             RunLimit.DOLLARS: limits.dollars is not None and self._dollars >= limits.dollars,
             RunLimit.SECONDS: self.is_out_of_time,
             # Not `>=`: these calls have not run yet, and may use the limit up.
@@ -165,17 +261,19 @@ class LimitWatch:
         return next((limit for limit, is_over in over.items() if is_over), None)
 
     def _count(self, decision: Decision, summaries: Sequence[ReportedCall]) -> None:
-        asked = [(call.name, _spelled(call)) for call in decision.tool_calls]
-        self._calls += len(asked)
-        self._repeated = self._repeated + 1 if asked and asked == self._latest else 1
-        self._latest = asked
+        calls = [(call.name, _spelled(call)) for call in decision.tool_calls]
+        self._calls += len(calls)
+        self._repeated = self._repeated + 1 if calls and calls == self._latest else 1
+        self._latest = calls
         self.pay(decision)
         if self.limits.dollars is None:
             return
         # One by one: what a token costs may depend on the size of its call.
         for call in summaries[self._priced :]:
-            made = Decision(usage=call.usage, provider=call.provider, request_model=call.model)
-            self._dollars += self._price(made, call.model, call.provider)
+            decision_of_call = Decision(
+                usage=call.usage, provider=call.provider, request_model=call.model
+            )
+            self._dollars += self._price(decision_of_call, call.model, call.provider)
         self._priced = len(summaries)
 
     def pay(self, decision: Decision) -> None:
@@ -187,11 +285,11 @@ class LimitWatch:
         if self.limits.price is not None:
             price: object = self.limits.price(decision)
             if not (is_number(price) and price >= 0):
-                remedy = "return US dollars, and 0.0 for what is free"
+                remedy = "return US dollars, 0.0 if the reply is free"
                 raise ConfigError("limits.price(decision)", price, "a number >= 0", remedy)
             return price
-        found = cost(normalize(decision.usage), model, provider=provider)
-        return 0.0 if found is None else float(found.total)
+        amount = cost(normalize(decision.usage), model, provider=provider)
+        return 0.0 if amount is None else float(amount.total)
 
 
 def _spelled(call: ToolCall) -> str:
