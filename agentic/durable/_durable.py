@@ -9,17 +9,18 @@ from typing import Any, Protocol, TypeVar
 
 import attrs
 
-from agentic import _tool_errors
-from agentic._clock import Stopwatch, use_clock
-from agentic._lazy import asyncio
-from agentic._validate import seconds, whole
+from agentic._base._clock import Stopwatch, use_clock
+from agentic._base._lazy import asyncio
+from agentic._base._validate import seconds, whole
+from agentic.context._for_conversation import ContextualBase, start_compactor
 from agentic.durable import _records
 from agentic.errors import ConfigError
 from agentic.history import OutputStore
 from agentic.loop import Decider, Decision, Executor, Input
 from agentic.loop._calls import OUT_OF_TIME, check_result, too_long
 from agentic.loop._conversation import read_decision, read_stream
-from agentic.messages import Message, ToolCall, ToolError, ToolResult
+from agentic.messages import Message, ToolCall, ToolError, ToolResult, _tool_errors
+from agentic.protocols import CompactionContext
 from agentic.tools import Approval, Approver, RequireApproval, ToolDefinition
 from agentic.usage import collect, report
 
@@ -28,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 class Steps(Protocol):
-    """What an engine provides: `agentic.bridges.dbos` is one."""
+    """What an engine provides: `agentic.durable.dbos` is one."""
 
     async def run(self, name: str, function: Callable[..., Awaitable[Any]], /, *args: Any) -> Any:
         """Return what `await function(*args)` returned: JSON data, which is recorded.
@@ -144,9 +145,9 @@ class Durable:
         # Of failed work, too. A limit on what a run uses must be reached at the same step again.
         for call in _records.read_calls(record):
             report(call.usage, model=call.model, provider=call.provider)
-        outcome, ended = _records.read_record(record, name)
+        outcome, end = _records.read_record(record, name)
         # Calls run side by side: the latest end counts, in whatever order they are awaited.
-        self._now = max(self._now, ended)
+        self._now = max(self._now, end)
         return outcome
 
     async def in_time(
@@ -181,12 +182,12 @@ class Durable:
     ) -> dict[str, Any]:
         try:
             # Without the clock: a run within a step is not replayed.
-            with use_clock(None), collect() as used:
+            with use_clock(None), collect() as usage:
                 outcome = await work(*args)
         except Exception as error:  # noqa: BLE001  a failure is an outcome
             outcome = _records.encode_error(error)
-        ended = datetime.now(UTC)
-        return _records.make_record(outcome, ended, self._stopwatch.seconds, used.calls)
+        end = datetime.now(UTC)
+        return _records.make_record(outcome, end, self._stopwatch.seconds, usage.calls)
 
 
 @attrs.frozen
@@ -295,15 +296,15 @@ class _Executor:
         if call.name not in self._tools:
             await self.list_tools()
         approval = self.approval if call.name in self._asks else None
-        asked = None if approval is None else _start(approval.ask(call, self._tools[call.name]))
-        intent = _start(self._intend(call, asked)) if call.name in self._never else None
+        question = None if approval is None else _start(approval.ask(call, self._tools[call.name]))
+        intent = _start(self._intend(call, question)) if call.name in self._never else None
         try:
-            if asked is not None or intent is not None:
+            if question is not None or intent is not None:
                 await asyncio.sleep(0)  # they are called first, as they are done first
             name = f"tool {call.name}"
-            outcome = await self.durable.record(name, self._execute, call, asked, intent)
+            outcome = await self.durable.record(name, self._execute, call, question, intent)
         finally:
-            for task in (asked, intent):
+            for task in (question, intent):
                 if task is not None:
                     task.cancel()
         result = _records.decode_result(outcome)
@@ -312,14 +313,18 @@ class _Executor:
             return result
         return attrs.evolve(result, output=await outputs.get(ref))
 
-    async def _intend(self, call: ToolCall, asked: "asyncio.Task[ToolError | None] | None") -> str:
+    async def _intend(
+        self, call: ToolCall, question: "asyncio.Task[ToolError | None] | None"
+    ) -> str:
         """Record that the call will run, and return the token of the attempt that recorded it."""
-        outcome = await self.durable.record(f"intend {call.name}", self._draw_token, asked)
+        outcome = await self.durable.record(f"intend {call.name}", self._draw_token, question)
         return str(outcome["token"])
 
-    async def _draw_token(self, asked: "asyncio.Task[ToolError | None] | None") -> dict[str, Any]:
+    async def _draw_token(
+        self, question: "asyncio.Task[ToolError | None] | None"
+    ) -> dict[str, Any]:
         # Not before the answer, which may take days: until then it is known that nothing was done.
-        if asked is not None and await asked is not None:
+        if question is not None and await question is not None:
             return {"token": ""}
         token = os.urandom(16).hex()
         self._tokens.add(token)
@@ -328,10 +333,10 @@ class _Executor:
     async def _execute(
         self,
         call: ToolCall,
-        asked: "asyncio.Task[ToolError | None] | None",
+        question: "asyncio.Task[ToolError | None] | None",
         intent: "asyncio.Task[str] | None",
     ) -> dict[str, Any]:
-        refusal = None if asked is None else await asked
+        refusal = None if question is None else await question
         if refusal is None and intent is not None:
             refusal = self._claim(await intent)
         if refusal is not None:
@@ -346,7 +351,9 @@ class _Executor:
             return _records.encode_result(result, await outputs.put(result.output))
         # The tool has run: if its result were an error, the model would call it again.
         except Exception:  # noqa: BLE001  a store may raise anything
-            _log.exception("an output of %s was not kept; it is part of its record", call.name)
+            _log.exception(
+                "an output of %s could not be stored; it is part of the record", call.name
+            )
             return _records.encode_result(result)
 
     def _claim(self, token: str) -> ToolError | None:
@@ -359,13 +366,13 @@ class _Executor:
         return None
 
     async def _bounded(self, call: ToolCall) -> ToolResult:
-        allowed, left = self.durable.tool_timeout_seconds, self.durable.seconds_left
+        limit_seconds, remaining = self.durable.tool_timeout_seconds, self.durable.seconds_left
         # Under a timeout of 0, a tool would still run up to its first wait.
-        if left == 0:
+        if remaining == 0:
             return ToolResult(call.id, call.name, error=_NOT_RUN)
-        is_last = left is not None and (allowed is None or left <= allowed)
+        is_last = remaining is not None and (limit_seconds is None or remaining <= limit_seconds)
         try:
-            async with asyncio.timeout(left if is_last else allowed) as limit:
+            async with asyncio.timeout(remaining if is_last else limit_seconds) as limit:
                 return check_result(call, await self.inner.execute(call))
         # SystemExit, too: a tool that calls a script's main() must not end the worker.
         except (Exception, SystemExit) as error:  # noqa: BLE001  a tool is anybody's code
@@ -374,33 +381,32 @@ class _Executor:
         if is_last:
             self.durable.end()
             return ToolResult(call.id, call.name, error=OUT_OF_TIME)
-        return ToolResult(call.id, call.name, error=too_long(allowed))
+        return ToolResult(call.id, call.name, error=too_long(limit_seconds))
 
 
 def _start(work: Coroutine[Any, Any, _T]) -> "asyncio.Task[_T]":
     task = asyncio.create_task(work)
     # Where the result of the call is on record, nobody may ask what became of this.
-    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    task.add_done_callback(lambda task_done: task_done.cancelled() or task_done.exception())
     return task
 
 
 @attrs.frozen
-class _Compactor:
+class _Compactor(ContextualBase):
     durable: Durable
     inner: Any
 
-    async def compact(self, messages: list[Message], /) -> str:
-        """Summarize in a step."""
-        return await self.compact_with(messages, None)
-
-    async def compact_with(self, messages: list[Message], instructions: str | None, /) -> str:
-        """Summarize in a step, with regard to instructions if the compactor takes any."""
+    async def compact_in(self, messages: list[Message], context: CompactionContext, /) -> str:
+        """Summarize in a step, with regard to the context if the compactor takes it."""
+        # A step within a step is not recorded: the model is asked as a part of this one.
+        owner = getattr(context.ask, "__self__", None)
+        if isinstance(owner, _Decider):
+            context = attrs.evolve(context, ask=owner.inner.decide)
         record, in_time = self.durable.record, self.durable.in_time
-        outcome = await record("summarize", in_time, self._summarize, messages, instructions)
+        outcome = await record("summarize", in_time, self._summarize, messages, context)
         return _records.decode_summary(outcome)
 
-    async def _summarize(self, messages: list[Message], instructions: str | None) -> dict[str, Any]:
-        guided = getattr(self.inner, "compact_with", None)
-        if guided is None or instructions is None:
-            return _records.encode_summary(await self.inner.compact(messages))
-        return _records.encode_summary(await guided(messages, instructions))
+    async def _summarize(
+        self, messages: list[Message], context: CompactionContext
+    ) -> dict[str, Any]:
+        return _records.encode_summary(await start_compactor(self.inner, messages, context))

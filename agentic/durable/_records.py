@@ -23,7 +23,8 @@ from agentic.errors import (
 from agentic.loop import Decision, InputTransformation
 from agentic.messages import Message, SummaryText, ToolResult, from_plain, to_plain
 from agentic.tools import Approval
-from agentic.usage import WITHOUT_SUMMED, ReportedCall, Usage
+from agentic.usage import ReportedCall, Usage
+from agentic.usage._usage import WITHOUT_SUMMED
 
 _VERSION = 1
 _DECISION_TEXTS = ("stop_word", "provider", "request_model", "response_model", "response_id")
@@ -53,16 +54,16 @@ class StepFailed(AgenticError):
 
 
 def make_record(
-    outcome: Mapping[str, Any], ended: datetime, seconds: float, calls: Iterable[ReportedCall]
+    outcome: Mapping[str, Any], end: datetime, seconds: float, calls: Iterable[ReportedCall]
 ) -> dict[str, Any]:
     """Return the record of a step that ended when the run had taken so many seconds.
 
     `calls` are the model calls that its work reported by `usage.report`.
     """
-    record = {"v": _VERSION, "ended": ended.isoformat(), "seconds": seconds, **outcome}
+    record = {"v": _VERSION, "ended": end.isoformat(), "seconds": seconds, **outcome}
     # Left out where there are none, as in most records.
-    reported = [attrs.asdict(call, filter=WITHOUT_SUMMED) for call in calls]
-    return record | ({"calls": reported} if reported else {})
+    reports = [attrs.asdict(call, filter=WITHOUT_SUMMED) for call in calls]
+    return record | ({"calls": reports} if reports else {})
 
 
 def read_seconds(record: Any) -> float:
@@ -101,42 +102,32 @@ def encode_error(error: Exception) -> dict[str, Any]:
     """Return the outcome of work that failed.
 
     >>> encode_error(ContextOverflow("gpt-4.1", 130_000, 128_000))["error"]["fields"]
-    {'model': 'gpt-4.1', 'sent': 130000, 'window': 128000}
+    {'model': 'gpt-4.1', 'sent': 130000, 'window': 128000, 'kind': 'tokens'}
     """
     # An adapter's own kind of a known error counts as that: a Runner compacts after any overflow.
-    for known in _ERRORS.values():
-        if isinstance(error, known):
-            fields = {each.name: getattr(error, each.name) for each in attrs.fields(known)}
-            return {"error": {"kind": known.__name__, "fields": fields}}
+    for error_type in _ERRORS.values():
+        if isinstance(error, error_type):
+            fields = {each.name: getattr(error, each.name) for each in attrs.fields(error_type)}
+            return {"error": {"kind": error_type.__name__, "fields": fields}}
     return {"error": {"kind": type(error).__name__, "problem": str(error)}}
 
 
-def _error(given: Mapping[str, Any], step: str) -> AgenticError | OutOfTime:
-    if given["kind"] == OutOfTime.__name__:
+def _error(plain: Mapping[str, Any], step: str) -> AgenticError | OutOfTime:
+    if plain["kind"] == OutOfTime.__name__:
         return OutOfTime()
-    known = _ERRORS.get(given["kind"])
+    error_type = _ERRORS.get(plain["kind"])
     # An error of somebody else may have the same name, and has no fields of ours.
-    if known is not None and "fields" in given:
-        return known(**given["fields"])
-    return StepFailed(step, given["kind"], given["problem"])
+    if error_type is not None and "fields" in plain:
+        return error_type(**plain["fields"])
+    return StepFailed(step, plain["kind"], plain["problem"])
 
 
 def encode_decision(decision: Decision) -> dict[str, Any]:
     """Return the outcome of asking a model; its message has the form that stores use."""
-    message = Message(
-        "assistant",
-        decision.reply,
-        reasoning=decision.reasoning,
-        tool_calls=decision.tool_calls,
-        media=decision.media,
-        usage=decision.usage,
-        last_request=decision.last_request,
-        native=decision.native,
-    )
     texts = {name: getattr(decision, name) for name in _DECISION_TEXTS}
     changes = [attrs.asdict(each) for each in decision.input_transformations]
     return {
-        "message": to_plain(message),
+        "message": to_plain(decision.to_message()),
         "stop_reason": decision.stop_reason.value,
         **{name: text for name, text in texts.items() if text},
         **({"input_transformations": changes} if changes else {}),
@@ -165,8 +156,8 @@ def decode_decision(outcome: Mapping[str, Any]) -> Decision:
 def encode_result(result: ToolResult, output_ref: str | None = None) -> dict[str, Any]:
     """Return the outcome of a call; with `output_ref`, its output is stored elsewhere."""
     # In the form of a message, which is versioned and which stores read as well.
-    kept = result if output_ref is None else attrs.evolve(result, output="")
-    plain = to_plain(Message("tool", tool_results=[kept]))["tool_results"][0]
+    rest = result if output_ref is None else attrs.evolve(result, output="")
+    plain = to_plain(Message("tool", tool_results=[rest]))["tool_results"][0]
     return {"result": plain} if output_ref is None else {"result": plain, "output_ref": output_ref}
 
 

@@ -134,6 +134,7 @@ def test_open_question_is_put_again(engine: Callable[..., Any]) -> None:
     assert result.tool_results[0].output == "push c10"
 
 
+@pytest.mark.usefixtures("idle_clock")
 def test_wait_is_outside_the_timeout(engine: Callable[..., Any]) -> None:
     """A tool has its own time, however long the approval took."""
 

@@ -283,7 +283,7 @@ def test_what_is_no_result_is_named(engine: Callable[..., Any]) -> None:
 
     result = _call_once(engine, Wrong())
 
-    assert result.text == "Error: TypeError: the executor gave a str instead of a ToolResult"
+    assert result.text == "Error: TypeError: the executor returned a str instead of a ToolResult"
 
 
 @pytest.mark.parametrize("started", [datetime(2026, 11, 23), "2026-11-23", None])  # noqa: DTZ001

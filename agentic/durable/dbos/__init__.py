@@ -1,6 +1,6 @@
 """Runs that survive their machine, and sessions on many machines, by DBOS.
 
-Start with `Service`. Needs the extra: pip install 'agentic-weave[durable]', which installs DBOS
+Start with `Service`. Needs the extra `durable`, which installs DBOS
 (https://github.com/dbos-inc/dbos-transact-py), 3.4 or newer. It is a library: the database, SQLite
 or PostgreSQL, is all that is shared.
 
@@ -11,23 +11,23 @@ or PostgreSQL, is all that is shared.
 - Tools run at least once, except those with `retry="never"`, which run at most once.
 """
 
-from agentic import _imports
-from agentic.bridges._versions import require as _require
+from agentic._base import _imports
+from agentic._base._versions import require as _require
 
-_require("dbos", "dbos", "durable", "3.4")
+_require("durable.dbos", "dbos", "durable", "3.4")
 
 with _imports.quietly():
-    from agentic.bridges.dbos._lease import LeaseLost
-    from agentic.bridges.dbos._redact import redact_session
-    from agentic.bridges.dbos._service import (
+    from agentic.durable.dbos._lease import LeaseLost
+    from agentic.durable.dbos._redact import redact_session
+    from agentic.durable.dbos._service import (
         QueueLimits,
         RunInfo,
         RunNotFound,
         RunOutcome,
         Service,
     )
-    from agentic.bridges.dbos._steps import DbosSteps
-    from agentic.bridges.dbos._worker import Worker
+    from agentic.durable.dbos._steps import DbosSteps
+    from agentic.durable.dbos._worker import Worker
 
 __all__ = [
     "DbosSteps",

@@ -10,8 +10,8 @@ from typing import Any
 import attrs
 
 from agentic import events
-from agentic._lazy import asyncio
-from agentic.bridges.dbos._tables import Tables
+from agentic._base._lazy import asyncio
+from agentic.durable.dbos._tables import Tables
 
 _log = logging.getLogger(__name__)
 _PAUSE_SECONDS = 0.1
@@ -113,10 +113,32 @@ def _describe_message(event: Any) -> dict[str, Any]:
     return {"type": "message_end", "role": message.role, "content": message.content}
 
 
+def _describe_compaction(event: Any) -> dict[str, Any]:
+    return {
+        "type": "context_compaction_end",
+        "reason": event.reason,
+        "tokens_before": event.tokens_before,
+        "tokens_after": event.tokens_after,
+        "dropped": len(event.dropped),
+        "problem": str(event.error or event.declined)[:_MOST_CHARS],
+    }
+
+
+def _describe_epoch(event: Any) -> dict[str, Any]:
+    return {
+        "type": "epoch_start",
+        "changes": list(event.changes),
+        "reused_tokens": event.reused_tokens,
+        "tokens": event.tokens,
+    }
+
+
 _EVENTS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "turn_start": lambda event: {"type": "turn_start", "turn": event.turn},
     "message_update": lambda event: {"type": "message_update", "delta": event.delta},
     "message_end": _describe_message,
     "tool_execution_start": _describe_start,
     "tool_execution_end": _describe_end,
+    "context_compaction_end": _describe_compaction,
+    "epoch_start": _describe_epoch,
 }

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import attrs
 
-from agentic._lazy import asyncio
-from agentic.bridges.dbos._tables import Tables
+from agentic._base._lazy import asyncio
+from agentic.durable.dbos._tables import Tables
 from agentic.errors import AgenticError
 
 _log = logging.getLogger(__name__)
@@ -97,9 +97,9 @@ class WorkerLease:
         """Take the lease, and go on renewing it."""
         # From before the question on: the database counts from a later moment, so this side is the
         # first to know that a lease is over.
-        begun = time.monotonic()
+        start = time.monotonic()
         self.tables.register(self.worker, self.service, self.seconds)
-        self._renewed = begun
+        self._renewed = start
         self._thread = threading.Thread(
             target=self._keep_renewing, name="agentic-lease", daemon=True
         )
@@ -118,13 +118,13 @@ class WorkerLease:
 
     def _renew(self) -> bool:
         """Extend the lease; return whether it was still held."""
-        begun = time.monotonic()
+        start = time.monotonic()
         if not self.tables.renew(self.worker, self.seconds):
             self.lost.set()
             return False
         if (now := time.monotonic()) - self._renewed > self.seconds * (1 - 1 / _RENEWALS):
             self._cut_off = now
-        self._renewed = max(begun, self._renewed)
+        self._renewed = max(start, self._renewed)
         return True
 
     def _keep_renewing(self) -> None:

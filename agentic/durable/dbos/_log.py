@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 
 import attrs
 
-from agentic._waiting import off_loop
-from agentic.bridges.dbos._lease import LeaseLost
-from agentic.bridges.dbos._steps import DbosSteps
-from agentic.bridges.dbos._stores import REWRITTEN, SessionWriter
+from agentic._base._waiting import off_loop
+from agentic.durable.dbos._lease import LeaseLost
+from agentic.durable.dbos._steps import DbosSteps
+from agentic.durable.dbos._stores import REWRITTEN, SessionWriter
 from agentic.errors import HistoryUnavailable, OutputNotFound
 from agentic.history._outputs import encode_output, make_ref
 from agentic.messages import Message, to_plain
@@ -61,12 +61,12 @@ class RunLog:
             # In this order: what is rewritten between the two is found to be later.
             return tuple(await store.point()), list(await store.load())
 
-        point, loaded = await self.writer.read(look)
+        point, messages = await self.writer.read(look)
 
         # A step, so that a replay finds the session as it was when the run began.
         async def describe() -> dict[str, Any]:
             self.is_repeated = False
-            return {"known": len(loaded), "point": point, "tools": has_tools}
+            return {"known": len(messages), "point": point, "tools": has_tools}
 
         self.is_repeated = True
         record = await self.steps.run("open session", describe)
@@ -74,7 +74,7 @@ class RunLog:
         record = {"known": record} if isinstance(record, int) else record
         self._known, self.has_tools = record["known"], record.get("tools")
         self._point = tuple(record["point"]) if "point" in record else None
-        self.view = loaded[: self._known]
+        self.view = messages[: self._known]
 
     async def find_refusal(self) -> str:
         """Return why the run must not go on with what it has read; empty if it may."""
@@ -145,13 +145,16 @@ class RunLog:
         return await self.put(await off_loop(len(self.view), _encode, self.view))
 
     async def _flush(self, store: Any) -> None:
+        keys = [key for key, _ in self._waiting]
         is_rewritten = await self._is_rewritten(store)
-        for key, message in self._waiting:
-            self.steps.check()
-            if not is_rewritten:
-                await store.append(message, key=key)
-            # A replay repeats what is there, perhaps after its own compaction.
-            elif not await store.has_key(key):
+        self.steps.check()
+        if not is_rewritten:
+            # In one transaction: a turn has two messages.
+            await store.append(*[message for _, message in self._waiting], key=keys)
+            return
+        # A replay repeats what is there, perhaps after its own compaction.
+        for key in keys:
+            if not await store.has_key(key):
                 raise self._refuse()
 
     async def _is_rewritten(self, store: Any) -> bool:
@@ -163,5 +166,5 @@ class RunLog:
     async def _write(self, step: Callable[[Any], Awaitable[T]]) -> T:
         try:
             return await self.writer.write(step)
-        except LeaseLost as lost:
-            raise self.steps.give_up(self.run_id) from lost
+        except LeaseLost as error:
+            raise self.steps.give_up(self.run_id) from error

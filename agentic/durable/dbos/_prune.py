@@ -7,14 +7,14 @@ from typing import Any
 
 from dbos import DBOSClient
 
-from agentic.bridges.dbos._tables import Tables
+from agentic.durable.dbos._tables import Tables
 
 _OVER = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
 _BATCH = 500
 
 
 def prune(
-    tables: Tables, client: DBOSClient, selected: Mapping[str, Any], older_than_seconds: float
+    tables: Tables, client: DBOSClient, filters: Mapping[str, Any], older_than_seconds: float
 ) -> int:
     """Remove the selected workflows that ended longer ago; return how many.
 
@@ -23,25 +23,25 @@ def prune(
     # The engine removes nothing by itself without its commercial service (dbos 3.4, 2026-11-23).
     # Not a timedelta, which holds neither all numbers nor infinity.
     before = datetime.fromtimestamp(max(0.0, time.time() - older_than_seconds), UTC)
-    removed = 0
+    count = 0
     while True:
-        found = client.list_workflows(
-            **selected,
+        workflows = client.list_workflows(
+            **filters,
             status=_OVER,
             completed_before=before.isoformat(),
             limit=_BATCH,
             load_input=False,
             load_output=False,
         )
-        if not found:
+        if not workflows:
             break
-        ids = [workflow.workflow_id for workflow in found]
+        ids = [workflow.workflow_id for workflow in workflows]
         # Ours first: what is interrupted here is found again by its workflow.
         tables.forget_runs(ids)
         client.delete_workflows(ids)
-        removed += len(ids)
+        count += len(ids)
     _forget_workers(tables, client)
-    return removed
+    return count
 
 
 def requeue_orphans(tables: Tables, client: DBOSClient, queue: str) -> None:
@@ -53,18 +53,18 @@ def requeue_orphans(tables: Tables, client: DBOSClient, queue: str) -> None:
     pending = client.list_workflows(
         status="PENDING", queue_name=queue, load_input=False, load_output=False
     )
-    known = set(tables.workers() if pending else ())
+    workers = set(tables.workers() if pending else ())
     for run in pending:
-        if run.executor_id not in known:
+        if run.executor_id not in workers:
             client.resume_workflow(run.workflow_id, queue_name=queue)
 
 
 def _forget_workers(tables: Tables, client: DBOSClient) -> None:
-    gone = tables.gone()
-    if not gone:
+    workers = tables.gone()
+    if not workers:
         return
     theirs = client.list_workflows(
-        status="PENDING", executor_id=gone, load_input=False, load_output=False
+        status="PENDING", executor_id=workers, load_input=False, load_output=False
     )
     busy = {workflow.executor_id for workflow in theirs}
-    tables.forget_workers([worker for worker in gone if worker not in busy])
+    tables.forget_workers([worker for worker in workers if worker not in busy])

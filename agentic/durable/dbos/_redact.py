@@ -7,15 +7,16 @@ changed in them is decided where the store's own redaction is (`agentic.history.
 
 import contextlib
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import Any, Protocol
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import attrs
 import sqlalchemy as sa
 
-from agentic._lazy import asyncio
-from agentic.bridges.dbos._tables import Tables, engine_url
+from agentic._base._lazy import asyncio
+from agentic.durable.dbos._tables import Tables, engine_url
 from agentic.errors import HistoryConflict, HistoryNotWritten
+from agentic.history import Sessions
 from agentic.history._redaction import Redacted, RedactionRequest, redact_lines
 
 _TEXTS = frozenset(("inputs", "output", "error", "message", "value", "body", "key"))
@@ -27,26 +28,9 @@ _ENGINE = "dbos"
 _BUSY_MILLISECONDS = 30_000
 
 
-class _Redactable(Protocol):
-    """Sessions of any store."""
-
-    def export(self, session_id: str, /) -> AsyncIterator[bytes]: ...
-
-    async def redact(
-        self,
-        session_id: str,
-        message_id: str | int,
-        replacement: str,
-        /,
-        *,
-        secret: str | None = None,
-        by: str | None = None,
-    ) -> int | None: ...
-
-
 async def redact_session(
     database_url: str,
-    sessions: _Redactable,
+    sessions: Sessions,
     session_id: str,
     message_id: str | int,
     replacement: str,
@@ -70,17 +54,17 @@ async def redact_session(
     request = RedactionRequest(message_id=message_id, replacement=replacement, secret=secret, by=by)
     lines = [line.removesuffix(b"\n") async for line in sessions.export(session_id)]
     # Nothing is changed if the message is not there, or the secret is a part of the format.
-    redacted = redact_lines(lines, request, f"session {session_id!r}")
+    redaction = redact_lines(lines, request, f"session {session_id!r}")
     with _reporting(), contextlib.closing(Tables(engine_url(database_url))) as tables:
-        records = _Records(tables, session_id, redacted)
-        found = await asyncio.to_thread(records.redact)
-        found += (
+        records = _Records(tables, session_id, redaction)
+        count = await asyncio.to_thread(records.redact)
+        count += (
             await sessions.redact(session_id, message_id, replacement, secret=secret, by=request.by)
             or 0
         )
-        found += await asyncio.to_thread(records.redact)
+        count += await asyncio.to_thread(records.redact)
         await asyncio.to_thread(records.purge)
-    return found
+    return count
 
 
 @contextlib.contextmanager
@@ -123,14 +107,15 @@ class _Records:
                 if row[0]:  # a reader has kept the log
                     raise HistoryConflict(
                         "the database of the runs",
-                        "is redacted, but another program has kept it in use, and what was removed "
-                        "may still be in its files: redact again when that program is done",
+                        "is redacted, but another program was using it, so what was removed may "
+                        "still be in its files: redact again when that program has finished",
                     )
                 return
             for table in _reflect(connection, is_sqlite=False):
                 name = connection.dialect.identifier_preparer.format_table(table)
-                # VACUUM alone leaves what was removed in the pages that it frees.
-                connection.exec_driver_sql(f"VACUUM FULL {name}")
+                # VACUUM alone leaves what was removed in the pages that it frees, and without
+                # ANALYZE the planner's statistics keep samples of it.
+                connection.exec_driver_sql(f"VACUUM (FULL, ANALYZE) {name}")
 
     def _find_runs(self, connection: sa.Connection, tables: list[sa.Table]) -> set[str]:
         runs: set[str] = set()
@@ -154,9 +139,9 @@ class _Records:
                     connection.execute(sa.delete(table).where(*here))
                     continue
                 after = {each.name: self._hide(row[each.name], each.name) for each in columns}
-                changed = {name: text for name, text in after.items() if text != row[name]}
-                if changed:
-                    connection.execute(sa.update(table).where(*here).values(changed))
+                changes = {name: text for name, text in after.items() if text != row[name]}
+                if changes:
+                    connection.execute(sa.update(table).where(*here).values(changes))
 
     def _hide(self, text: str | None, column: str) -> str | None:
         if text is None:
@@ -167,8 +152,8 @@ class _Records:
             plain = json.loads(text)
         except (ValueError, RecursionError):
             return str(self.redacted.hide_record(text))
-        changed = self.redacted.hide_record(plain)
-        return text if changed == plain else json.dumps(changed, separators=(",", ":"))
+        clean = self.redacted.hide_record(plain)
+        return text if clean == plain else json.dumps(clean, separators=(",", ":"))
 
 
 def _reflect(connection: sa.Connection, *, is_sqlite: bool) -> list[sa.Table]:

@@ -15,18 +15,18 @@ from typing import Any
 import attrs
 import sqlalchemy as sa
 
-from agentic._lazy import asyncio
-from agentic.bridges.dbos._feed import Feed
-from agentic.bridges.dbos._log import RunLog
-from agentic.bridges.dbos._steps import RunRefused
-from agentic.bridges.dbos._tables import Control, Tables, insist
+from agentic._base._lazy import asyncio
 from agentic.context.view import View
 from agentic.durable import Durable
+from agentic.durable.dbos._feed import Feed
+from agentic.durable.dbos._log import RunLog
+from agentic.durable.dbos._steps import RunRefused
+from agentic.durable.dbos._tables import Control, Tables, insist
 from agentic.errors import HistoryUnavailable
 from agentic.loop import Executor, Result, Runner
 from agentic.messages import Message, ToolCall, ToolResult
 from agentic.tools import Approval, Registry, RequireApproval, ToolDefinition
-from agentic.usage import WITHOUT_SUMMED
+from agentic.usage._usage import WITHOUT_SUMMED
 
 _log = logging.getLogger(__name__)
 _ALONE_SECONDS = 30.0
@@ -56,8 +56,9 @@ class Trial:
         if count <= self.limit:
             return ""
         return (
-            f"{self.limit} attempts in a row ended at the same step, with their workers; the run "
-            "is not tried again. Look for a tool that ends its process, then submit it anew"
+            f"{self.limit} attempts in a row ended at the same step together with their "
+            "workers; the run is not tried again. Look for a tool that ends its process, then "
+            "submit the request again"
         )
 
     async def succeed(self) -> None:
@@ -73,7 +74,7 @@ class Trial:
             try:
                 self.tables.forget_attempts(self.run_id)
             except sa.exc.SQLAlchemyError as problem:
-                _log.warning("an attempt at run %s counts as in vain: %s", self.run_id, problem)
+                _log.warning("an attempt at run %s counts as failed: %s", self.run_id, problem)
 
     def end(self) -> None:
         """Let others be tried."""
@@ -104,15 +105,15 @@ class RunAttempt:
     """The ids of the calls that wait for an answer."""
     _answers: "dict[str, asyncio.Future[Approval]]" = attrs.field(init=False, factory=dict)
 
-    async def serve(self, runner: Runner, message: str, started: datetime) -> dict[str, Any]:
+    async def serve(self, runner: Runner, message: str, start: datetime) -> dict[str, Any]:
         """Run a Runner with recorded steps, and return the outcome of the run."""
         await self.log.open(has_tools=runner.executor is not None)
         if self.log.is_repeated and (problem := await self.trial.begin()):
-            return await self._give_up(message, started, problem)
+            return await self._give_up(message, start, problem)
         steps, feed = self.log.steps, Feed(self.tables, self.run_id)
         steps.on_record = self.trial.succeed
-        allowed = runner.tool_timeout_seconds
-        durable = Durable(steps, started, outputs=self.log, tool_timeout_seconds=allowed)
+        limit_seconds = runner.tool_timeout_seconds
+        durable = Durable(steps, start, outputs=self.log, tool_timeout_seconds=limit_seconds)
         self._runner = self._wrap(runner, durable)
         feed.connect(self._runner)
         writing = asyncio.create_task(feed.write())
@@ -152,8 +153,8 @@ class RunAttempt:
 
     def arrived(self) -> list[list[Any]]:
         """Return what has arrived since the last record."""
-        arrived, self._arrived = self._arrived, []
-        return arrived
+        messages, self._arrived = self._arrived, []
+        return messages
 
     def take(self, messages: list[list[Any]]) -> None:
         """Steer the run with messages of a record, each once."""
@@ -217,9 +218,9 @@ class RunAttempt:
         await self.log.flush()
         return outcome
 
-    async def _give_up(self, message: str, started: datetime, problem: str) -> dict[str, Any]:
+    async def _give_up(self, message: str, start: datetime, problem: str) -> dict[str, Any]:
         """End a run without another attempt. The session keeps its request and its full turns."""
-        await self.log.append(Message("user", message, timestamp=started))
+        await self.log.append(Message("user", message, timestamp=start))
         await self.log.flush()
         return {"state": "failed", "problem": problem}
 

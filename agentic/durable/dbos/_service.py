@@ -9,27 +9,29 @@ from datetime import UTC, datetime
 from typing import Any, Self
 
 import attrs
+import sqlalchemy as sa
 from dbos import DBOS, DBOSClient
 
-from agentic._lazy import asyncio
-from agentic._validate import must_be, whole
-from agentic._waiting import in_thread
-from agentic.bridges.dbos._prune import prune
-from agentic.bridges.dbos._redact import redact_session
-from agentic.bridges.dbos._tables import Tables, engine_url, storable
-from agentic.bridges.dbos._worker import (
+from agentic._base._lazy import asyncio
+from agentic._base._validate import must_be, whole
+from agentic._base._waiting import in_thread
+from agentic.durable.dbos._prune import prune
+from agentic.durable.dbos._redact import redact_session
+from agentic.durable.dbos._tables import Tables, engine_url, reason_of, storable
+from agentic.durable.dbos._worker import (
     COMPACTION,
     RUN,
     VERSION,
     Json,
-    Place,
+    ServiceParts,
     Worker,
     application_name,
 )
-from agentic.errors import AgenticError, ConfigError
+from agentic.errors import AgenticError, ConfigError, HistoryUnavailable
 from agentic.history import LeasedSessions
 from agentic.loop import Runner
-from agentic.usage import WITHOUT_SUMMED, Usage
+from agentic.usage import Usage
+from agentic.usage._usage import WITHOUT_SUMMED
 
 _POLL_SECONDS = 0.1
 _CONNECTIONS = 3
@@ -132,7 +134,7 @@ class Service:
     max_attempts: int = attrs.field(default=10, kw_only=True, validator=whole(1))
     """A run that was taken up again so often, and each time ended its worker before anything new
     was recorded, has failed."""
-    _place: Place | None = attrs.field(init=False, default=None)
+    _place: ServiceParts | None = attrs.field(init=False, default=None)
 
     @sessions.validator
     def _check_sessions(self, _: object, value: object) -> None:
@@ -184,6 +186,7 @@ class Service:
 
         Raises:
             ConfigError: the message is blank, or the session id is invalid.
+            HistoryUnavailable: the database does not take it; nothing is queued.
         """
         if not message.strip():
             raise ConfigError("message", message, "a text that is not blank", "pass the request")
@@ -192,22 +195,26 @@ class Service:
         run_id = f"{time.time_ns():x}-{os.urandom(4).hex()}"
         # In this order: a kill between the two leaves a key without a run, and whoever submits
         # again queues it under the same id. The other order could run it twice.
-        if key:
-            claim = json.dumps([self.name, session_id, key])
-            run_id = await asyncio.to_thread(self._connected.tables.claim_key, claim, run_id)
-        await self._connected.client.enqueue_async(
-            {
-                "workflow_name": RUN,
-                "queue_name": self.name,
-                "workflow_id": run_id,
-                "queue_partition_key": session_id,
-                "app_version": VERSION,
-                "priority": 1,  # after a compaction, which has none: the queue takes that first
-            },
-            session_id,
-            message,
-            datetime.now(UTC).isoformat(),
-        )
+        try:
+            if key:
+                claim = json.dumps([self.name, session_id, key])
+                run_id = await asyncio.to_thread(self._connected.tables.claim_key, claim, run_id)
+            await self._connected.client.enqueue_async(
+                {
+                    "workflow_name": RUN,
+                    "queue_name": self.name,
+                    "workflow_id": run_id,
+                    "queue_partition_key": session_id,
+                    "app_version": VERSION,
+                    "priority": 1,  # after a compaction, which has none: the queue takes that first
+                },
+                session_id,
+                message,
+                datetime.now(UTC).isoformat(),
+            )
+        except sa.exc.SQLAlchemyError as problem:
+            # Its own text has the statement in it, with the message.
+            raise HistoryUnavailable("the database of runs", reason_of(problem)) from None
         return run_id
 
     async def result(self, run_id: str, *, timeout_seconds: float | None = None) -> RunOutcome:
@@ -225,8 +232,12 @@ class Service:
                     return outcome
                 await asyncio.sleep(_POLL_SECONDS)
 
-    async def events(self, run_id: str, *, after: int = 0) -> AsyncIterator[dict[str, Any]]:
+    async def events(
+        self, run_id: str, *, after: int = 0, follow: bool = True
+    ) -> AsyncIterator[dict[str, Any]]:
         """Yield the events of a run as they happen, from its beginning, until it ends.
+
+        Without `follow`, those that are stored are all.
 
         Each is JSON data with a `type` and an `id`; to go on after a disconnection, pass the latest
         id. Pieces of a reply are `message_update`, with `delta`; the whole follows in
@@ -248,6 +259,8 @@ class Service:
                     "type": "run_end",
                     **attrs.asdict(outcome, filter=WITHOUT_SUMMED),
                 }
+                return
+            if not follow:
                 return
             await asyncio.sleep(_POLL_SECONDS)
 
@@ -308,10 +321,10 @@ class Service:
 
     async def runs(self, *, limit: int = 100) -> Sequence[RunInfo]:
         """Return the latest runs of this service, newest first."""
-        found = await self._connected.client.list_workflows_async(
+        workflows = await self._connected.client.list_workflows_async(
             **self._selected(RUN), limit=limit, sort_desc=True, load_input=False
         )
-        return [await asyncio.to_thread(self._describe, status) for status in found]
+        return [await asyncio.to_thread(self._describe, status) for status in workflows]
 
     async def prune(self, *, older_than_seconds: float) -> int:
         """Remove the service's runs that ended longer ago, with their events and keys; count them.
@@ -327,11 +340,11 @@ class Service:
             raise ConfigError("older_than_seconds", older_than_seconds, "a number of seconds >= 0")
         tables, client = self._connected.tables, self._connected.client
         # Runs last: their number is what is returned.
-        removed = 0
+        count = 0
         for name in (COMPACTION, RUN):
-            selected = self._selected(name)
-            removed = await asyncio.to_thread(prune, tables, client, selected, older_than_seconds)
-        return removed
+            filters = self._selected(name)
+            count = await asyncio.to_thread(prune, tables, client, filters, older_than_seconds)
+        return count
 
     async def redact(
         self,
@@ -364,7 +377,7 @@ class Service:
         return {"name": workflow, "application_name": self.name and application_name(self.name)}
 
     @property
-    def _connected(self) -> Place:
+    def _connected(self) -> ServiceParts:
         if self._place is None:
             raise ConfigError("service", self.name, "connected", "use it in `async with service:`")
         return self._place
@@ -382,7 +395,7 @@ class Service:
         )
         agent: Any = self.agent
         make = (lambda _: agent) if isinstance(agent, Runner) else agent
-        self._place = Place(
+        self._place = ServiceParts(
             make,
             self.sessions,
             self.database_url,
@@ -404,21 +417,21 @@ class Service:
         if storable(run_id) != run_id:  # a database would refuse the question
             raise RunNotFound(run_id)
         # Without its input, because a watcher asks ten times a second.
-        found = await self._connected.client.list_workflows_async(
+        workflows = await self._connected.client.list_workflows_async(
             workflow_ids=[run_id], **self._selected(RUN), load_input=False
         )
-        if not found:
+        if not workflows:
             raise RunNotFound(run_id)
-        return found[0]
+        return workflows[0]
 
     def _questions(self, run_id: str) -> list[dict[str, Any]]:
-        asked: dict[str, dict[str, Any]] = {}
+        questions: dict[str, dict[str, Any]] = {}
         for control in self._connected.tables.controls([run_id]):
             if control.kind == "ask":
-                asked.setdefault(control.body["call_id"], control.body)
+                questions.setdefault(control.body["call_id"], control.body)
             elif control.kind == "approve":
-                asked.pop(control.body["call_id"], None)
-        return list(asked.values())
+                questions.pop(control.body["call_id"], None)
+        return list(questions.values())
 
     def _describe(self, status: Any) -> RunInfo:
         outcome = _outcome(status)

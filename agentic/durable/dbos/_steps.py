@@ -6,12 +6,12 @@ from typing import Any
 import attrs
 from dbos import DBOS, error
 
-from agentic._lazy import asyncio
-from agentic.bridges.dbos._lease import LeaseLost, WorkerLease
-from agentic.bridges.dbos._tables import storable
+from agentic._base._lazy import asyncio
+from agentic.durable.dbos._lease import LeaseLost, WorkerLease
+from agentic.durable.dbos._tables import storable
 from agentic.errors import AgenticError
 
-_CHANGED = "the agent was changed while this run was open, and no longer fits what is on record"
+_CHANGED = "the agent was changed while this run was open, and no longer matches the record"
 
 
 @attrs.define
@@ -52,10 +52,10 @@ class DbosSteps:
             BaseException: this worker no longer owns the run.
         """
         # Before the first await: calls that run side by side keep their numbers in a replay.
-        reserved = DBOS.reserve_step()
+        step = DBOS.reserve_step()
         self.check()
         try:
-            record = await reserved.run_async({"name": storable(name)}, self._work, function, args)
+            record = await step.run_async({"name": storable(name)}, self._work, function, args)
         except asyncio.CancelledError:
             raise
         except error.DBOSUnexpectedStepError as problem:
@@ -105,8 +105,8 @@ class DbosSteps:
         try:
             if self.lease is not None:
                 await self.lease.hold()
-        except LeaseLost as lost:
-            raise self.give_up(DBOS.workflow_id or "") from lost
+        except LeaseLost as error:
+            raise self.give_up(DBOS.workflow_id or "") from error
         # The wait for the lease may have been long.
         self.check()
         if refusal := await self._find_refusal():

@@ -20,9 +20,9 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import attrs
 
-from agentic._lazy import asyncio
-from agentic._waiting import in_thread
-from agentic.bridges.dbos._lease import WorkerLease
+from agentic._base._lazy import asyncio
+from agentic._base._waiting import in_thread
+from agentic.durable.dbos._lease import WorkerLease
 from agentic.errors import (
     HistoryConflict,
     HistoryError,
@@ -69,8 +69,8 @@ class OpenStores:
 
     @sessions.default
     def _make_sessions(self) -> LeasedSessions:
-        given = self.given
-        return given.keeping(self.count) if isinstance(given, _KeepsConnections) else given
+        sessions = self.given
+        return sessions.keeping(self.count) if isinstance(sessions, _KeepsConnections) else sessions
 
     @_places.default
     def _make_places(self) -> "asyncio.Semaphore":
@@ -86,13 +86,13 @@ class OpenStores:
         async with self._place(lease.session_id) as idle:
             store = await self._open(lease, *idle)
             try:
-                done = await step(store)
+                result = await step(store)
             except BaseException:
                 await store.aclose()
                 raise
             await self._close(lease.session_id)  # that of another attempt at the same run
             self._idle[lease.session_id] = lease, store
-            return done
+            return result
 
     async def acquire(self, session_id: str, owner: str, seconds: float) -> Lease:
         """Take a lease."""
@@ -125,13 +125,13 @@ class OpenStores:
             finally:
                 self._used -= 1
 
-    async def _open(self, lease: Lease, held: Lease | None, store: Any) -> Any:
-        if held is not None and held.epoch == lease.epoch:
+    async def _open(self, lease: Lease, holder: Lease | None, store: Any) -> Any:
+        if holder is not None and holder.epoch == lease.epoch:
             return store
         if store is not None:
             await store.aclose()
-        opened: Any = self.sessions.open(lease.session_id, lease=lease)
-        return await opened.__aenter__()
+        session: Any = self.sessions.open(lease.session_id, lease=lease)
+        return await session.__aenter__()
 
     async def _close(self, session_id: str) -> None:
         _, store = self._idle.pop(session_id, (None, None))
@@ -242,12 +242,12 @@ class SessionWriter:
 
     async def _claim(self) -> Lease:
         if self._lease is None or time.monotonic() > self._claimed + self.worker.seconds / 2:
-            begun = time.monotonic()
+            start = time.monotonic()
             # The lease of the session before that of the worker: whoever takes over later gets one
             # that follows this one, and the store then refuses what is written under this one.
             self._lease = await self.stores.acquire(
                 self.session_id, self.worker.worker, self.worker.seconds
             )
             await self.worker.confirm()
-            self._claimed = begun
+            self._claimed = start
         return self._lease

@@ -17,7 +17,7 @@ from urllib.parse import quote
 import attrs
 import sqlalchemy as sa
 
-from agentic._lazy import asyncio
+from agentic._base._lazy import asyncio
 from agentic.errors import ConfigError
 
 _T = TypeVar("_T")
@@ -135,11 +135,11 @@ def _check_sqlite() -> None:
 
 def _sqlite_url(rest: str) -> str:
     """Return the address of a file, given what follows `sqlite://`; empty if that names none."""
-    found = re.fullmatch(r"/(.+?)(\?\w+=[^/]*)?", rest, re.DOTALL)
+    match = re.fullmatch(r"/(.+?)(\?\w+=[^/]*)?", rest, re.DOTALL)
     # Each connection would have a database of its own in memory, and no run would survive.
-    if found is None or found[1].startswith(":memory:"):
+    if match is None or match[1].startswith(":memory:"):
         return ""
-    path, url = found[1], f"sqlite:///{quote(found[1])}{found[2] or ''}"
+    path, url = match[1], f"sqlite:///{quote(match[1])}{match[2] or ''}"
     if sa.make_url(url).database == path:
         return url
     # SQLAlchemy decodes a path since 2.1. Before, it opened another file for one with a `?`:
@@ -270,10 +270,10 @@ class Tables:
         """Leave a message for a run."""
         self._write(sa.insert(_controls).values(run=run, kind=kind, body=json.dumps(body)))
 
-    def controls(self, runs: Iterable[str], *, asked: bool = True) -> list[Control]:
+    def controls(self, runs: Iterable[str], *, with_questions: bool = True) -> list[Control]:
         """Return the messages for these runs, oldest first; and what the runs have asked."""
         query = sa.select(_controls).where(_controls.c.run.in_(list(runs)))
-        if not asked:
+        if not with_questions:
             query = query.where(_controls.c.kind != "ask")
         rows = self._read(query.order_by(_controls.c.id))
         return [Control(row.id, row.run, row.kind, json.loads(row.body)) for row in rows]
@@ -295,6 +295,20 @@ class Tables:
     def forget_attempts(self, run: str) -> None:
         """Begin to count the attempts at a run anew."""
         self._write(sa.delete(_attempts).where(_attempts.c.run == run))
+
+    def forget_failures(self, run: str) -> None:
+        """Remove the failures that the engine has recorded as outcomes of a run's steps.
+
+        They are never those of an agent's parts, which are in the outputs. If the engine cannot
+        write an output (a full disk), it writes the error in its place, which is shorter.
+        """
+        schema = "dbos." if self.engine.dialect.name == "postgresql" else ""
+        self._write(
+            sa.text(
+                f"DELETE FROM {schema}operation_outputs"  # noqa: S608  two constants
+                " WHERE workflow_uuid = :run AND error IS NOT NULL"
+            ).bindparams(run=run)
+        )
 
     def add_events(self, run: str, events: Sequence[tuple[str, dict[str, Any]]]) -> None:
         """Store events by their keys, each once."""
@@ -325,11 +339,16 @@ class Tables:
             return bool(connection.execute(statement).rowcount)
 
 
+def reason_of(problem: Exception) -> str:
+    """Return what a database says, without the statement and what it would have written."""
+    return str(getattr(problem, "orig", None) or problem)
+
+
 async def insist(function: Callable[..., _T], *args: Any) -> _T:
     """Call a function in a thread, again and again until the database answers."""
     while True:
         try:
             return await asyncio.to_thread(function, *args)
         except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError) as problem:
-            _log.warning("the database does not answer, and is asked again: %s", problem)
+            _log.warning("the database does not answer, trying again: %s", reason_of(problem))
         await asyncio.sleep(_RETRY_SECONDS)

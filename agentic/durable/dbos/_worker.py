@@ -16,15 +16,15 @@ import attrs
 import sqlalchemy as sa
 from dbos import DBOS, DBOSClient, DBOSConfig, Serializer
 
-from agentic._lazy import asyncio
-from agentic._waiting import in_thread
-from agentic.bridges.dbos._lease import LeaseLost, WorkerLease
-from agentic.bridges.dbos._log import RunLog
-from agentic.bridges.dbos._prune import requeue_orphans
-from agentic.bridges.dbos._run import RunAttempt, Trial
-from agentic.bridges.dbos._steps import DbosSteps
-from agentic.bridges.dbos._stores import OpenStores, SessionWriter
-from agentic.bridges.dbos._tables import Tables, insist
+from agentic._base._lazy import asyncio
+from agentic._base._waiting import in_thread
+from agentic.durable.dbos._lease import LeaseLost, WorkerLease
+from agentic.durable.dbos._log import RunLog
+from agentic.durable.dbos._prune import requeue_orphans
+from agentic.durable.dbos._run import RunAttempt, Trial
+from agentic.durable.dbos._steps import DbosSteps
+from agentic.durable.dbos._stores import OpenStores, SessionWriter
+from agentic.durable.dbos._tables import Tables, insist, reason_of
 from agentic.errors import ConfigError, HistoryUnavailable
 from agentic.history import LeasedSessions
 from agentic.loop import Runner
@@ -63,7 +63,7 @@ class Json(Serializer):
 
 
 @attrs.frozen(eq=False)
-class Place:
+class ServiceParts:
     """What a service and its workers share."""
 
     make_runner: Callable[[str], Runner]
@@ -98,7 +98,7 @@ class Worker:
         ConfigError: this process, or a SQLite database, has a worker already.
     """
 
-    place: Place
+    place: ServiceParts
     _lease: WorkerLease = attrs.field(init=False)
     _stores: OpenStores = attrs.field(init=False)
     _alone: "asyncio.Semaphore" = attrs.field(factory=lambda: asyncio.Semaphore(1), init=False)
@@ -106,6 +106,8 @@ class Worker:
     """The runs and compactions that are being worked on, and how often."""
     _unknown: dict[str, float] = attrs.field(init=False, factory=dict)
     """Since when the engine has had runs of this worker that are not."""
+    _requeued: Counter[str] = attrs.field(init=False, factory=Counter)
+    """How often a run was queued again, as it was not begun in time."""
     _attempts: dict[str, RunAttempt] = attrs.field(init=False, factory=dict)
     _stopping: threading.Event = attrs.field(init=False, factory=threading.Event)
     _engine: DBOS | None = attrs.field(init=False, default=None)
@@ -166,7 +168,7 @@ class Worker:
 
     def _start(self) -> None:
         if self._stopping.is_set():
-            problem = "a worker is started once: call service.worker() for another one"
+            problem = "a worker can be started only once: call service.worker() for another one"
             raise ConfigError("worker", self.id, _ALONE, message=problem)
         with _starting:
             if _running:
@@ -276,14 +278,16 @@ class Worker:
         self._busy[run_id] += 1
         try:
             yield
+            # Not earlier: with a claim that was taken back, the engine stops it at its first step.
+            self._requeued.pop(run_id, None)
         except (sa.exc.SQLAlchemyError, HistoryUnavailable) as problem:
-            _log.warning("run %s is tried again: %s", run_id, problem)
+            _log.warning("run %s is tried again: %s", run_id, reason_of(problem))
             steps.over = None
-            lost = steps.give_up(run_id)
+            error = steps.give_up(run_id)
             # A kill from here on leaves the run to whoever takes over this worker.
             await asyncio.sleep(_RETRY_SECONDS)
             await insist(self._resume, run_id)
-            raise lost from problem
+            raise error from problem
         finally:
             self._busy -= Counter([run_id])
 
@@ -345,12 +349,14 @@ class Worker:
 
         When the database stops between a claim and its answer, the engine never hears of it.
         """
-        # Long enough for the engine to begin what it has claimed, also on a busy machine.
+        # Long enough for the engine to begin what it has claimed. On a machine so busy that it is
+        # not, to take the claim back each time would keep the run from ever beginning.
         now, patience = time.monotonic(), 2 * self.place.lease_seconds
         idle = [run for run in self._pending(self.id) if not self._busy[run]]
         self._unknown = {run: self._unknown.get(run, now) for run in idle}
         for run, since in self._unknown.items():
-            if now - since > patience:
+            if now - since > patience * 2 ** self._requeued[run]:
+                self._requeued[run] += 1
                 _log.warning("run %s was claimed and not begun: it is queued again", run)
                 self._resume(run)
 
@@ -361,6 +367,7 @@ class Worker:
         return [run.workflow_id for run in runs]
 
     def _resume(self, run_id: str) -> None:
+        self.place.tables.forget_failures(run_id)
         self.place.client.resume_workflow(run_id, queue_name=self.place.queue)
 
     def _listen(self) -> None:
@@ -369,11 +376,11 @@ class Worker:
             if not attempts:
                 continue
             try:
-                for control in self.place.tables.controls(attempts, asked=False):
+                for control in self.place.tables.controls(attempts, with_questions=False):
                     attempt = attempts[control.run]
                     attempt.loop.call_soon_threadsafe(attempt.deliver, control)
             except Exception as problem:  # noqa: BLE001  the database may come back
-                _log.warning("messages to runs are not read: %s", problem)
+                _log.warning("messages to runs cannot be read: %s", problem)
 
 
 _running: list[Worker] = []

@@ -159,9 +159,9 @@ def open_stopping(store: str, appends: int) -> Sessions:
     left = iter(range(appends - 1, -1, -1))
 
     class StoppingStore(PostgresStore):
-        async def append(self, message: Message, *, key: str | None = None) -> None:
-            await super().append(message, key=key)
-            if next(left, None) == 0:
+        async def append(self, *messages: Message, key: Any = None) -> None:
+            await super().append(*messages, key=key)
+            if 0 in [next(left, None) for _ in messages]:
                 os.kill(os.getpid(), signal.SIGSTOP)
 
     class StoppingSessions(PostgresSessions):
@@ -204,7 +204,7 @@ async def work(
     max_attempts: int = 10,
 ) -> None:
     """Work until killed; SIGTERM drains."""
-    from agentic.bridges.dbos import QueueLimits, Service  # noqa: PLC0415
+    from agentic.durable.dbos import QueueLimits, Service  # noqa: PLC0415
 
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)

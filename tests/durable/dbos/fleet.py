@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 from psycopg.conninfo import conninfo_to_dict
 
-from agentic.bridges.dbos import Service
+from agentic.durable.dbos import Service
 from agentic.messages import Message, ToolError, to_plain
 
 __all__ = [

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentic.bridges.dbos import RunOutcome
+from agentic.durable.dbos import RunOutcome
 
 PARTS = runpy.run_path(str(Path(__file__).with_name("fleet.py")))
 

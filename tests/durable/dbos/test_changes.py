@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from agentic.bridges.dbos import RunOutcome, Service
-from agentic.bridges.dbos._stores import OpenStores, SessionWriter
 from agentic.context.budget import Manager, Policy
+from agentic.durable.dbos import RunOutcome, Service
+from agentic.durable.dbos._stores import OpenStores, SessionWriter
 from agentic.history.sqlite import SqliteSessions
 from agentic.loop import Decision, Input, Runner
 from agentic.messages import Message, ToolCall, ToolResult

@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from agentic.bridges.dbos import Service
+from agentic.durable.dbos import Service
 from agentic.history.postgres import PostgresSessions
 from agentic.loop import Decision, Input, Runner
 from agentic.messages import ToolCall

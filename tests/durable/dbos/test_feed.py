@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agentic.bridges.dbos._feed import Feed
-from agentic.bridges.dbos._tables import Tables
+from agentic import events
+from agentic.durable.dbos._feed import Feed
+from agentic.durable.dbos._tables import Tables
 
 
 class SlowTables(Tables):
@@ -64,4 +65,38 @@ def test_latest_events_follow_the_others(tmp_path: Path) -> None:
     asyncio.run(run())
 
     assert [body["turn"] for _, body in tables.events("run", 0)] == [1, 2]
+    tables.close()
+
+
+def test_compactions_and_epochs_are_reported(tmp_path: Path) -> None:
+    """Whoever watches sees why a request was new to the cache; other runs are not mixed in."""
+    tables, runner = Tables(f"sqlite:///{tmp_path}/runs.db"), object()
+    tables.create()
+    epoch = {"changes": ("compaction",), "reused_tokens": 3, "tokens": 9, "stale_replies": 0}
+    sizes = {"tokens_before": 90, "tokens_after": 9, "dropped": (), "reason": "window"}
+    end = {"summary": None, "error": None, "declined": "it was larger", **sizes}
+
+    async def attempt() -> None:
+        feed = Feed(tables, "run")
+        feed.connect(runner)
+        for run in ("run", "other"):
+            beside: Any = {"sender": runner, "run_id": run}
+            await events.send(
+                events.context_compaction_end, record=events.ContextCompactionEnd, **beside, **end
+            )
+            await events.send(events.epoch_start, record=events.EpochStart, **beside, **epoch)
+        feed.disconnect()
+        await feed.flush()
+
+    asyncio.run(attempt())
+
+    compaction, started = [body for _, body in tables.events("run", 0)]
+    assert compaction["problem"] == "it was larger"
+    assert compaction["tokens_before"] == 90
+    assert started == {
+        "type": "epoch_start",
+        "changes": ["compaction"],
+        "reused_tokens": 3,
+        "tokens": 9,
+    }
     tables.close()

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agentic.bridges.dbos import DbosSteps
-from agentic.bridges.dbos._log import RunLog
+from agentic.durable.dbos import DbosSteps
+from agentic.durable.dbos._log import RunLog
 from agentic.errors import HistoryUnavailable
 from agentic.messages import Message
 

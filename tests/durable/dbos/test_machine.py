@@ -1,11 +1,14 @@
 """Any sequence of what people do to a durable session keeps its promises.
 
 Runs of one session are submitted, steered, approved and cancelled, while others redact the session,
-undo a compaction or store one, and the worker ends and starts again.
+undo a compaction or store one, and the worker process is ended or killed, and another one starts.
 """
 
 import asyncio
 import contextlib
+import runpy
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -15,53 +18,12 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
-from agentic.bridges.dbos import Service
 from agentic.errors import ConfigError, NothingToRestore
 from agentic.history.sqlite import SqliteSessions
-from agentic.loop import Decision, Input, Runner
-from agentic.messages import Message, ToolCall, ToolResult
-from agentic.tools import Approval, RequireApproval, ToolDefinition
+from agentic.messages import Message
 
 OVER = {"done", "failed", "cancelled"}
-
-
-class Model:
-    """Calls the tool if the request asks for that, and keeps what it was told."""
-
-    def __init__(self) -> None:
-        self.told: list[str] = []
-
-    async def decide(self, request: Input, /) -> Decision:
-        """Decide by the latest message."""
-        self.told.append(str(request.history))
-        latest = request.history[-1]
-        if latest.role == "user" and "ask" in latest.content:
-            return Decision("I look.", [ToolCall("", "look", "{}")])
-        return Decision(f"Done: {request.user_message}")
-
-
-class Look:
-    """One tool, which counts how often it is used."""
-
-    def __init__(self) -> None:
-        self.used = 0
-
-    async def list_tools(self) -> list[ToolDefinition]:
-        """List it."""
-        return [ToolDefinition("look", retry="never")]
-
-    async def execute(self, call: ToolCall, /) -> ToolResult:
-        """Answer."""
-        self.used += 1
-        return ToolResult(output="It is there.")
-
-
-class Nobody:
-    """An approver that is never asked: the service takes its place."""
-
-    async def approve(self, call: ToolCall, tool: ToolDefinition, /) -> Approval:
-        """Fail."""
-        raise AssertionError
+WORKER = Path(__file__).with_name("machine_worker.py")
 
 
 class DurableSession(RuleBasedStateMachine):
@@ -70,31 +32,49 @@ class DurableSession(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
+        place = Path(self.folder.name)
+        parts = runpy.run_path(str(WORKER))
         self.loop = asyncio.Runner()
-        self.model, self.tools = Model(), Look()
+        self.told = parts["Record"](place / "told.jsonl")
+        self.used = parts["Record"](place / "used.jsonl")
         self.runs: list[str] = []
         self.secrets: list[str] = []
         self.removed: dict[str, int] = {}
         self.changes = self.approved = 0
-        executor = RequireApproval(self.tools, Nobody(), needs=["look"])
-        self.sessions = SqliteSessions(Path(self.folder.name) / "sessions.db")
-        self.service = Service(
-            Runner(self.model, executor),
-            sessions=self.sessions,
-            database_url=f"sqlite:///{self.folder.name}/runs.db",
-            lease_seconds=1.0,
-        )
-        self.stack = contextlib.AsyncExitStack()
+        self.sessions = SqliteSessions(place / "sessions.db")
+        self.service = parts["make_service"](place)
         self.loop.run(self.service.__aenter__())
-        self.loop.run(self._start())
+        self.worker = self._start()
 
-    async def _start(self) -> None:
-        await self.stack.enter_async_context(self.service.worker())
+    def _start(self) -> Any:
+        """Start a worker, and wait until it works."""
+        command = [sys.executable, str(WORKER), self.folder.name]
+        log = Path(self.folder.name) / "worker.log"
+        with log.open("ab") as errors:
+            worker = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
+            )
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == b"ready\n", log.read_text()[-2_000:]
+        return worker
+
+    def _revive(self) -> None:
+        """Start the worker again if it has lost its lease, as a service manager does."""
+        if self.worker.poll() is not None:
+            self._end(killed=False)
+            self.worker = self._start()
+
+    def _end(self, *, killed: bool) -> None:
+        """Kill the worker with SIGKILL, or let it end by itself."""
+        if killed:
+            self.worker.kill()
+        self.worker.communicate()
 
     async def _settle(self) -> list[Any]:
         """Wait until every run is over, or waits for a person, or for such a run."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(600):
             while True:
+                self._revive()
                 runs = await self.service.runs()
                 states = {run.state for run in runs}
                 if "running" not in states and ("queued" not in states or "waiting" in states):
@@ -103,7 +83,7 @@ class DurableSession(RuleBasedStateMachine):
 
     async def _store(self, step: Any) -> None:
         """Change the session as somebody else would, once the lease of the latest run has ended."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(600):
             while True:
                 try:
                     async with self.sessions.open("a") as store:
@@ -144,6 +124,7 @@ class DurableSession(RuleBasedStateMachine):
         while waiting and (await self.service.find(waiting[0].id)).state not in OVER:
             if await self.service.questions(waiting[0].id):
                 break  # a message that steered it has made it ask again
+            self._revive()
             await asyncio.sleep(0.05)
         await self._settle()
         return bool(waiting)
@@ -175,7 +156,7 @@ class DurableSession(RuleBasedStateMachine):
                 await self.service.redact("a", 0, "[gone]", secret=secret)
 
             await self._store(step)
-            self.removed[secret] = len(self.model.told)
+            self.removed[secret] = len(self.told.lines)
             self.changes += 1
 
         self.loop.run(redact())
@@ -199,20 +180,43 @@ class DurableSession(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         """End the worker in the middle of what it does, and start another one."""
+        self._end(killed=False)
+        self.worker = self._start()
+        self.loop.run(self._settle())
 
-        async def restart() -> None:
-            await self.stack.aclose()
-            await self._start()
-            await self._settle()
+    @rule(moment=st.sampled_from(["submitted", "told", "used"]), asks=st.booleans())
+    def kill(self, *, moment: str, asks: bool) -> None:
+        """Kill the worker while the model or the tool of a new run is at work."""
+        self.secrets.append(f"sk/{len(self.secrets):04}+live")
+        record = self.used if moment == "used" else self.told
+        before = len(record.lines)
 
-        self.loop.run(restart())
+        async def begin() -> None:
+            text = f"{'ask' if asks else 'say'} {self.secrets[-1]}"
+            self.runs.append(await self.service.submit("a", text))
+            while moment != "submitted" and len(record.lines) == before:
+                self._revive()
+                run = await self.service.find(self.runs[-1])
+                for question in await self.service.questions(run.id) if moment == "used" else ():
+                    self.approved += 1
+                    await self.service.approve(run.id, question["call_id"], allowed=True)
+                runs = await self.service.runs()
+                blocked = any(each.state == "waiting" and each.id != run.id for each in runs)
+                if run.state in OVER or blocked or (moment == "told" and run.state == "waiting"):
+                    break
+                await asyncio.sleep(0.005)
+
+        self.loop.run(begin())
+        self._end(killed=True)
+        self.worker = self._start()
+        self.loop.run(self._settle())
 
     def teardown(self) -> None:
         """Let all runs end, and look at what they have done."""
         try:
             self.loop.run(self._check())
         finally:
-            self.loop.run(self.stack.aclose())
+            self._end(killed=True)
             self.loop.run(self.service.__aexit__())
             self.loop.close()
             self.folder.cleanup()
@@ -224,10 +228,11 @@ class DurableSession(RuleBasedStateMachine):
         failed = [outcome for outcome in outcomes if outcome.state == "failed"]
         assert all("while this run was open" in outcome.problem for outcome in failed)
         assert bool(failed) <= bool(self.changes)
-        assert self.tools.used <= self.approved
+        used = self.used.lines
+        assert len(used) == len(set(used)) <= self.approved
         files = self._read_files()
         for secret, count in self.removed.items():
-            assert not any(secret in text for text in self.model.told[count:])
+            assert not any(secret in text for text in self.told.lines[count:])
             assert secret.encode() not in files
 
     def _read_files(self) -> bytes:
@@ -236,7 +241,7 @@ class DurableSession(RuleBasedStateMachine):
 
 @pytest.mark.long
 def test_any_sequence_keeps_the_promises() -> None:
-    """No secret comes back, no call is made without an answer, and every run ends for a reason."""
+    """No secret comes back, no call is made twice or unasked, and every run ends for a reason."""
     from hypothesis.stateful import run_state_machine_as_test  # noqa: PLC0415
 
     slow = settings(

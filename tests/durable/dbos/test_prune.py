@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic.bridges.dbos import RunNotFound, Service
+from agentic.durable.dbos import RunNotFound, Service
 from agentic.errors import ConfigError
 from agentic.history.sqlite import SqliteSessions
 from agentic.loop import Decision, Input, Runner
@@ -78,7 +78,6 @@ def test_runs_that_are_over_are_removed(tmp_path: Path) -> None:
             assert (await service.result(waiting)).reply == "Looked."
             again = await service.submit("says", "hi", key="k")
             assert (await service.result(again)).reply == "Hello."
-            await asyncio.sleep(0.3)  # the latest events
             counts.append(await service.prune(older_than_seconds=-0.0))
             with pytest.raises(ConfigError, match="older_than_seconds"):
                 await service.prune(older_than_seconds=-1)

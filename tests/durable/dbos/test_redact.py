@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from agentic.bridges.dbos import Service
-from agentic.bridges.dbos._tables import engine_url
+from agentic.durable.dbos import Service
+from agentic.durable.dbos._tables import engine_url
 from agentic.errors import MessageNotFound
 from agentic.history.sqlite import SqliteSessions
 from agentic.loop import Decision, Input, Runner

@@ -8,11 +8,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import dbos
 import pytest
+import sqlalchemy as sa
 
-from agentic.bridges.dbos import QueueLimits, RunNotFound, Service
 from agentic.context.budget import Manager, Policy
-from agentic.errors import ConfigError
+from agentic.context.compactors import Digest
+from agentic.durable.dbos import QueueLimits, RunNotFound, RunOutcome, Service
+from agentic.durable.dbos._worker import Worker, _running
+from agentic.errors import ConfigError, HistoryUnavailable
 from agentic.history import JsonlSessions
 from agentic.history.sqlite import SqliteSessions
 from agentic.loop import Decision, Input, Runner
@@ -33,7 +37,7 @@ class Waiting:
     async def decide(self, request: Input, /) -> Decision:
         """Say when it was asked, and wait to be let on."""
         self.asked.set()
-        await asyncio.to_thread(self.go_on.wait, 10)
+        await asyncio.to_thread(self.go_on.wait, 60)
         if request.turn > 1:
             return Decision(f"Done: {request.user_message}")
         return Decision("I look.", [ToolCall("", "look", "{}")])
@@ -139,7 +143,8 @@ def test_steering_enters_an_active_run(tmp_path: Path) -> None:
         run = await service.submit("a", "look")
         await asyncio.to_thread(model.asked.wait, 60)
         await service.steer(run, "look twice")
-        await asyncio.sleep(0.4)
+        while not _running[0]._attempts[run]._seen:  # noqa: ASYNC110  another thread
+            await asyncio.sleep(0.02)
         model.go_on.set()
         return (await service.result(run)).reply
 
@@ -248,6 +253,47 @@ def test_refused_record_is_repeated(tmp_path: Path) -> None:
     assert _run(tmp_path, Runner(replies, Look2()), talk) == "Done."
 
 
+def test_full_disk_ends_no_run(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Who submits is told in a sentence; a run waits for room, though an error was recorded."""
+    full: list[bool] = []
+    refusal = threading.Event()
+
+    def fill(connection: Any, *_: Any) -> None:
+        # The engine sets the limit to the present size, if that is larger.
+        connection.execute(f"PRAGMA max_page_count = {1 if full else 2**30}")
+
+    class Filling:
+        async def decide(self, request: Input, /) -> Decision:
+            if full:
+                await asyncio.to_thread(refusal.wait, 60)
+                full.clear()
+            else:
+                full.append(True)
+            return Decision("so it goes. " * 3_000)
+
+    async def talk(service: Service) -> RunOutcome:
+        run = await service.submit("a", "hi")
+        while not full:  # noqa: ASYNC110  another thread
+            await asyncio.sleep(0.02)
+        with pytest.raises(HistoryUnavailable) as refused:
+            await service.submit("b", "A secret. " * 20_000)
+        assert str(refused.value) == (
+            "the database of runs is not available: database or disk is full"
+        )
+        refusal.set()
+        return await service.result(run)
+
+    sa.event.listen(sa.pool.Pool, "checkout", fill)
+    try:
+        outcome = _run(tmp_path, Runner(Filling()), talk)
+    finally:
+        sa.event.remove(sa.pool.Pool, "checkout", fill)
+
+    assert (outcome.state, outcome.problem) == ("done", "")
+    assert "is tried again: database or disk is full" in caplog.text
+    assert "so it goes" not in caplog.text
+
+
 def test_forgotten_run_is_found(tmp_path: Path) -> None:
     """The engine has claimed it for this worker, but was never told, as the connection broke."""
     model = Waiting()
@@ -265,6 +311,72 @@ def test_forgotten_run_is_found(tmp_path: Path) -> None:
     limits = QueueLimits(worker_concurrency=1)
     runner = Runner(model, Look())
     assert _run(tmp_path, runner, talk, limits=limits, lease_seconds=0.5) == "Done: two"
+
+
+def test_slow_engine_begins_what_it_has_claimed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A claim that a busy machine takes long to begin is not taken back again and again."""
+    looked, begin = threading.Semaphore(0), dbos._queue.execute_dequeued_workflow
+    look, resume, resumed = Worker._find_forgotten, Worker._resume, []
+
+    def note_look(worker: Worker) -> None:
+        look(worker)
+        looked.release()
+
+    def note_resume(worker: Worker, run: str) -> None:
+        resumed.append(run)
+        resume(worker, run)
+
+    def begin_late(*arguments: Any) -> Any:
+        # The worker looks four times in a lease, and takes back what is not begun after two.
+        while looked.acquire(blocking=False):
+            pass
+        for _ in range(14):
+            looked.acquire(timeout=60)
+        return begin(*arguments)
+
+    monkeypatch.setattr(Worker, "_find_forgotten", note_look)
+    monkeypatch.setattr(Worker, "_resume", note_resume)
+    monkeypatch.setattr(dbos._queue, "execute_dequeued_workflow", begin_late)
+
+    async def talk(service: Service) -> str:
+        return (await service.result(await service.submit("a", "hi"))).reply
+
+    runner = Runner(ScriptedDecider("Done."))
+    assert _run(tmp_path, runner, talk, lease_seconds=0.2) == "Done."
+    assert resumed
+
+
+def test_long_history_leaves_the_loop_of_the_engine(tmp_path: Path) -> None:
+    """All runs of a worker share it, and would wait while one is counted and summarized."""
+    counting: set[int] = set()
+    deciding: set[int] = set()
+
+    class Noting(CharCounter):
+        def count(self, text: str, /) -> int:
+            if text.startswith("Step"):
+                counting.add(threading.get_ident())
+            return super().count(text)
+
+    class Model:
+        async def decide(self, _: Input, /) -> Decision:
+            deciding.add(threading.get_ident())
+            return Decision("Done.")
+
+    async def talk(service: Service) -> str:
+        async with SqliteSessions(tmp_path / "sessions.db").open("a") as store:
+            for number in range(200):
+                text = f"Step {number}: " + "so it goes. " * 20
+                await store.append(Message("assistant" if number % 2 else "user", text))
+        return (await service.result(await service.submit("a", "Go on."))).reply
+
+    counter = Noting()
+    budget = Manager(counter, Digest(counter=counter), Policy(2_000))
+    assert _run(tmp_path, Runner(Model(), budget=budget), talk) == "Done."
+    assert counting
+    assert deciding
+    assert not deciding & counting
 
 
 def test_second_worker_with_sqlite_is_refused(tmp_path: Path) -> None:

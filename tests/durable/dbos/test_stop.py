@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentic.bridges.dbos import Service
+from agentic.durable.dbos import Service
 from agentic.errors import ConfigError
 from agentic.history.sqlite import SqliteSessions
 from agentic.loop import Decision, Input, Runner
@@ -128,7 +128,7 @@ def test_nothing_is_entered_twice(tmp_path: Path) -> None:
         async with _service(tmp_path) as service:
             async with service.worker() as worker:
                 pass
-            with pytest.raises(ConfigError, match="started once"):
+            with pytest.raises(ConfigError, match="started only once"):
                 await worker.__aenter__()
             with pytest.raises(ConfigError, match="connected already"):
                 await service.__aenter__()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentic.bridges.dbos._stores import OpenStores
+from agentic.durable.dbos._stores import OpenStores
 from agentic.history.sqlite import SqliteSessions
 from agentic.messages import Message
 

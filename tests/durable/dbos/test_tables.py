@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentic.bridges.dbos._tables import Tables, engine_url
+from agentic.durable.dbos._tables import Tables, engine_url
 from agentic.errors import ConfigError
 
 PARTS = runpy.run_path(str(Path(__file__).with_name("fleet.py")))

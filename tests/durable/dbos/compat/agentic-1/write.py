@@ -1,6 +1,6 @@
 """Write the records of this folder: run once, by the version whose form they preserve.
 
-    python tests/bridges/dbos/compat/agentic-1/write.py FOLDER
+    python tests/durable/dbos/compat/agentic-1/write.py FOLDER
 
 It makes `runs.sql`, the tables of the engine and ours; `sessions.sql`, those of the sessions; and
 `expected.json`, what there is when a later version has finished the runs. A worker is killed in the
@@ -23,8 +23,8 @@ from typing import Any
 import attrs
 
 from agentic import events
-from agentic.bridges.dbos import Service
 from agentic.context.budget import Manager, Policy
+from agentic.durable.dbos import Service
 from agentic.history.sqlite import SqliteSessions
 from agentic.loop import Decision, Input, Runner
 from agentic.messages import Message, ToolCall, ToolResult, to_plain
