@@ -3,16 +3,17 @@
 Start with `ScriptedDecider`, `ScriptedExecutor`, `check_store` and `check_adapter`.
 
 A suite takes a factory and raises an AssertionError that names the broken promise. Only
-`conversations`, a strategy for property tests, needs an extra: pip install
-'agentic-weave[testing]'.
+`conversations`, a strategy for property tests, needs an extra, `testing`.
 """
 
 import typing
 
-from agentic import _lazy
+from agentic._base import _lazy
 from agentic.testing._adapter import check_adapter
-from agentic.testing._adapter_protocol import Adapter as Adapter
 from agentic.testing._adapter_protocol import Streamed as Streamed
+from agentic.testing._adapter_protocol import Wire as Wire
+from agentic.testing._bridge import Bridge as Bridge
+from agentic.testing._bridge import check_bridge
 from agentic.testing._fakes import EventRecorder, ScriptedDecider, ScriptedExecutor
 from agentic.testing._fakes import StreamingScriptedDecider as StreamingScriptedDecider
 from agentic.testing._runner_parts import check_compactor, check_counter, check_decider
@@ -36,6 +37,7 @@ __all__ = [
     "ScriptedDecider",
     "ScriptedExecutor",
     "check_adapter",
+    "check_bridge",
     "check_compactor",
     "check_counter",
     "check_decider",

@@ -20,11 +20,12 @@ from agentic.messages import Message, ProviderPayload, leading_system_count
 from agentic.testing._adapter_examples import ANSWER, CALL, CONVERSATIONS, MARKED, RESULT, find_talk
 from agentic.testing._adapter_protocol import (
     MARK,
-    Adapter,
+    Wire,
     as_text,
     ask,
     broken,
     call,
+    difference,
     is_accepted,
     shows,
 )
@@ -81,7 +82,7 @@ _DAMAGE = {
 
 
 def check_adapter(
-    adapter: Adapter | ModuleType,
+    adapter: Wire | ModuleType,
     *,
     requests: Iterable[Mapping[str, Any]] = (),
     responses: Iterable[Any] = (),
@@ -102,13 +103,15 @@ def check_adapter(
     - A reply given with its usage and stop reason is read with exactly these.
     - A stream results in a reply or an IncompleteReply. An overflow is recognized as such, and a
       rate limit is not.
+    - The record's `form` finds the items, the system prompt and the tools of a request, and its
+      `list_decoder` reads a list that grows as `decode` reads the whole of it.
     - Arguments are not changed.
 
     The more the examples contain (parallel calls, thinking, images, a reply for each stop word),
     the more is proven. With `agentic-weave[testing]`, Hypothesis generates further conversations.
 
     Args:
-        adapter: a module or an object that conforms to `Adapter`.
+        adapter: a `providers.kit.Adapter`, or the module that has it as `ADAPTER`.
         requests: bodies that the provider accepted.
         responses: the provider's replies, not streamed: `(response, usage, stop reason)`, with the
             `Usage` and the `StopReason` that you determined by hand. A bare response is accepted
@@ -121,21 +124,22 @@ def check_adapter(
     Raises:
         AssertionError: a promise is broken; the text says which one, and for what input.
     """
-    # mypy looks for a module's names in its `__all__` only; a name that is missing fails below.
-    adapter = cast("Adapter", adapter)
+    wire = cast("Wire", getattr(adapter, "ADAPTER", adapter))
     # First, because all that follows relies on the validator.
-    _check_validator(adapter)
+    _check_validator(wire)
     # What examples show is edited below, with the native items that they bring.
-    histories = _check_examples(adapter, requests, responses, streams)
+    histories = _check_examples(wire, requests, responses, streams)
     for where, history in histories.items():
-        check_edits(adapter, where, history)
-        check_foreign(adapter, where, history)
-    _check_errors(adapter, list(overflows), list(other_errors))
-    _check_views(adapter)
+        check_edits(wire, where, history)
+        check_foreign(wire, where, history)
+    _check_errors(wire, list(overflows), list(other_errors))
+    _check_views(wire)
+    # Last, because it relies on all of it.
+    _check_record(wire)
 
 
 def _check_examples(
-    adapter: Adapter,
+    adapter: Wire,
     requests: Iterable[Mapping[str, Any]],
     responses: Iterable[Any],
     streams: Iterable[tuple[Sequence[Any], Any]],
@@ -149,8 +153,8 @@ def _check_examples(
         histories[where] = history_of(check_reply(adapter, where, example))
     # Across replies: the word of one that was cut off is put into one with calls.
     check_stop_words(adapter, [(where, example.response) for where, example in replies])
-    for where, (events, unstreamed) in _named("stream", streams):
-        whole = None if unstreamed is None else read_example(unstreamed)
+    for where, (events, plain) in _named("stream", streams):
+        whole = None if plain is None else read_example(plain)
         decision = check_stream(adapter, where, events, whole)
         histories[where] = history_of(decision)
     return histories
@@ -160,7 +164,7 @@ def _named(kind: str, examples: Iterable[Any]) -> list[tuple[str, Any]]:
     return [(f"{kind} {number}", example) for number, example in enumerate(examples, 1)]
 
 
-def _check_errors(adapter: Adapter, overflows: Sequence[Any], others: Sequence[Any]) -> None:
+def _check_errors(adapter: Wire, overflows: Sequence[Any], others: Sequence[Any]) -> None:
     """Check the errors one by one."""
     for error in overflows:
         if not call(_name(error), adapter.is_context_overflow, error):
@@ -176,7 +180,7 @@ def _name(error: Any) -> str:
     return f"the error {error!r:.200}"
 
 
-def _check_views(adapter: Adapter) -> None:
+def _check_views(adapter: Wire) -> None:
     """Check the suite's conversations, and data that nobody should send."""
     # The plain cases first, so that a defect is told by the smallest conversation.
     _shows_all(adapter)
@@ -189,7 +193,7 @@ def _check_views(adapter: Adapter) -> None:
     _accepts_generated(adapter)
 
 
-def _shows_all(adapter: Adapter) -> None:
+def _shows_all(adapter: Wire) -> None:
     where = "a tool round with a system prompt and a tool"
     text = is_accepted(adapter, where, _SOUND, system_prompt=MARK, tools=[READ])
     for part in _TEXTS:
@@ -197,16 +201,16 @@ def _shows_all(adapter: Adapter) -> None:
             raise broken(where, f"all of it goes out, but {part!r} does not")
 
 
-def _sends_all_in_order(adapter: Adapter, where: str, messages: Sequence[Message]) -> None:
+def _sends_all_in_order(adapter: Wire, where: str, messages: Sequence[Message]) -> None:
     """Check that every marked text is in the request, in the order of the messages."""
     text = is_accepted(adapter, where, messages, tools=[READ])
     talk = as_text(adapter.encode_request(list(messages), tools=[READ])[find_talk(adapter)])
     # Leading system messages may have a field of their own, outside the conversation.
     leading = leading_system_count(messages)
-    for sent, part in ((text, messages[:leading]), (talk, messages[leading:])):
+    for content, part in ((text, messages[:leading]), (talk, messages[leading:])):
         end = -1
         for step in _steps(part):
-            places = [_find(where, sent, m) for message in step for m in _marks(message)]
+            places = [_find(where, content, m) for message in step for m in _marks(message)]
             if places and min(places) < end:
                 promise = f"a history goes out in its order, but {step[0].role} message does not"
                 raise broken(where, f"{promise}: {step[0].content!r}")
@@ -231,19 +235,19 @@ def _steps(messages: Sequence[Message]) -> Iterator[list[Message]]:
 
 def _find(where: str, text: str, marks: Sequence[str]) -> int:
     """Return the position of a text that may be sent in one of several forms."""
-    found = [text.find(mark) for mark in marks if mark in text]
-    if not found:
+    places = [text.find(mark) for mark in marks if mark in text]
+    if not places:
         raise broken(where, f"nothing leaves a request silently, but {marks[0]!r} does")
-    return min(found)
+    return min(places)
 
 
 def _marks(message: Message) -> Iterator[tuple[str, ...]]:
     """Yield the texts of a message that must be found, each with its possible forms."""
     if message.content:
         yield (message.summary.content if message.summary else message.content,)
-    for asked in message.tool_calls:
+    for each in message.tool_calls:
         # Not the whole text: the wire may have arguments as an object.
-        yield (_MARK.findall(asked.arguments)[0],)
+        yield (_MARK.findall(each.arguments)[0],)
     for result in message.tool_results:
         error = result.error.message if result.error else ""
         yield from ((text,) for text in (result.output, error, result.notice) if text)
@@ -252,11 +256,11 @@ def _marks(message: Message) -> Iterator[tuple[str, ...]]:
         yield base64.b64encode(media.data).decode(), media.media_type
 
 
-def _accepts(adapter: Adapter, name: str, messages: Sequence[Message]) -> None:
+def _accepts(adapter: Wire, name: str, messages: Sequence[Message]) -> None:
     is_accepted(adapter, name, messages)
     is_accepted(adapter, f"{name}, with a tool", messages, system_prompt=MARK, tools=[READ])
     # As an older version, or another program, may have stored them.
-    own = [_with_junk(message, adapter.NAME) for message in messages]
+    own = [_with_junk(message, adapter.name) for message in messages]
     is_accepted(adapter, f"{name}, with native items that nobody can read", own)
 
 
@@ -267,7 +271,7 @@ def _with_junk(message: Message, provider: str) -> Message:
     return attrs.evolve(message, native=ProviderPayload(provider, {"junk": [None]}))
 
 
-def _leaves_orphans_out(adapter: Adapter) -> None:
+def _leaves_orphans_out(adapter: Wire) -> None:
     """Check the request itself for an orphan's output, in case the validator does not."""
     where = "a result without a call"
     text = is_accepted(adapter, where, CONVERSATIONS[where])
@@ -275,7 +279,7 @@ def _leaves_orphans_out(adapter: Adapter) -> None:
         raise broken(where, "a result that answers no call is left out, but it goes out")
 
 
-def _reads_junk(adapter: Adapter) -> None:
+def _reads_junk(adapter: Wire) -> None:
     ask("items that are junk", adapter.decode, _JUNK)
     for junk in _JUNK:
         ask("an item that is junk", adapter.decode, [junk])
@@ -283,7 +287,7 @@ def _reads_junk(adapter: Adapter) -> None:
         ask("a request that is junk", adapter.validate, {"": junk})
 
 
-def _accepts_generated(adapter: Adapter) -> None:
+def _accepts_generated(adapter: Wire) -> None:
     """Check generated conversations if Hypothesis is installed."""
     try:
         from hypothesis import HealthCheck, given, settings  # noqa: PLC0415  an optional extra
@@ -312,13 +316,54 @@ def _accepts_generated(adapter: Adapter) -> None:
     accepts()
 
 
-def _check_validator(adapter: Adapter) -> None:
+def _check_validator(adapter: Wire) -> None:
     """Damage a valid request: a validator that accepts everything proves nothing."""
     key = find_talk(adapter)
     # In the wire's form, since encode_request() would repair a damaged history.
     for damage, text in _DAMAGE.items():
         where = f"a request {damage}"
         request = ask(where, adapter.encode_request, [*_SOUND, ASK])
-        left = [item for item in request[key] if not shows(as_text(item), text)]
-        if not ask(where, adapter.validate, {**request, key: left}):
+        items = [item for item in request[key] if not shows(as_text(item), text)]
+        if not ask(where, adapter.validate, {**request, key: items}):
             raise broken(where, "validate() refuses it, but accepts it")
+
+
+def _check_record(adapter: Wire) -> None:
+    """Check what the record says about requests and lists, against what its functions do."""
+    where = "a request of a system prompt, a tool round and a tool"
+    request = ask(where, adapter.encode_request, [*_SOUND, ASK], system_prompt=MARK, tools=[READ])
+    key = find_talk(adapter)
+    if adapter.form.items_key != key:
+        raise broken(where, f"form.items_key is {key!r}, but is {adapter.form.items_key!r}")
+    parts = ask(where, adapter.form.open, request)
+    if problem := difference(request[key], list(parts.items), key):
+        raise broken(where, f"form.open() gives the items of a request, but {problem}")
+    # A wire may have its system prompt among the items, or in a field of its own.
+    if not shows(as_text([*parts.items, parts.system_text]), MARK):
+        raise broken(where, "form.open() gives the system prompt, but does not")
+    if not shows(as_text(parts.tools), READ.name):
+        raise broken(where, "form.open() gives the tools, but does not")
+    for name, messages in CONVERSATIONS.items():
+        items = ask(name, adapter.encode_request, list(messages), tools=[READ])[key]
+        _reads_a_growing_list(adapter, name, items)
+
+
+def _reads_a_growing_list(adapter: Wire, where: str, items: Sequence[Any]) -> None:
+    """Check a list that is read item by item, and one that is read at once."""
+    decoder, units = adapter.list_decoder(), list[Any]()
+    for length in range(1, len(items) + 1):
+        # What a later item may change is read once more.
+        if units and units[-1].is_open:
+            units.pop()
+        start = sum(unit.items for unit in units)
+        units += ask(where, decoder.decode, list(items[:length]), start)
+        _are_all_read(adapter, where, items[:length], units)
+    _are_all_read(adapter, where, items, ask(where, adapter.list_decoder().decode, list(items)))
+
+
+def _are_all_read(adapter: Wire, where: str, items: Sequence[Any], units: Sequence[Any]) -> None:
+    messages = [message for unit in units for message in unit.messages]
+    is_whole = sum(unit.items for unit in units) == len(items)
+    if not is_whole or messages != ask(where, adapter.decode, list(items)):
+        promise = f"list_decoder() reads {len(items)} items as decode() does"
+        raise broken(where, f"{promise}, but reads something else")

@@ -15,7 +15,7 @@ from agentic.messages import (
     ToolError,
     ToolResult,
 )
-from agentic.testing._adapter_protocol import Adapter, ask, broken
+from agentic.testing._adapter_protocol import Wire, ask, broken
 from agentic.testing._promises import ASK, SURROGATES
 
 CALL = Message(
@@ -160,7 +160,7 @@ MARKED: dict[str, list[Message]] = {
 the order."""
 
 
-def find_talk(adapter: Adapter) -> str:
+def find_talk(adapter: Wire) -> str:
     """Return the field of a request that contains the result of encode()."""
     where = "a plain request"
     request = ask(where, adapter.encode_request, [ASK])
@@ -230,12 +230,12 @@ def strings(data: Any) -> dict[_Path, str]:
     >>> strings({"parts": [{"text": "a", "size": 1}]})
     {('parts', 0, 'text'): 'a'}
     """
-    found = ((path, _at(data, path)) for path in _paths(data))
-    return {path: value for path, value in found if isinstance(value, str)}
+    entries = ((path, _at(data, path)) for path in _paths(data))
+    return {path: value for path, value in entries if isinstance(value, str)}
 
 
-def _some(found: Iterator[_Path]) -> list[_Path]:
-    places = list(found)
+def _some(entries: Iterator[_Path]) -> list[_Path]:
+    places = list(entries)
     return places[:: len(places) // _MOST + 1]
 
 

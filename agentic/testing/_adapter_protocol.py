@@ -35,26 +35,75 @@ class Streamed(Protocol):
         ...
 
 
-class Adapter(Protocol):
-    """Everything about one provider's wire. A module with these names is an Adapter.
+class RequestParts(Protocol):
+    """A request in its parts."""
 
-    Data may be JSON or an SDK's objects, and never causes an exception. mypy looks for the names of
-    a module in its `__all__`, if it has one; when the check runs, it does not matter.
+    @property
+    def items(self) -> Sequence[Any]:
+        """The wire's list of messages."""
+        ...
+
+    @property
+    def system_text(self) -> str:
+        """The text of the system prompt, if it is not one of the items."""
+        ...
+
+    @property
+    def tools(self) -> Any:
+        """The tools."""
+        ...
+
+
+class Form(Protocol):
+    """Where a request has its parts."""
+
+    @property
+    def items_key(self) -> str:
+        """The field with the wire's list of messages."""
+        ...
+
+    def open(self, request: Mapping[str, Any], /) -> RequestParts:
+        """Return the parts of a request."""
+        ...
+
+
+class GrowingDecoder(Protocol):
+    """Reads a growing list of items."""
+
+    def decode(self, items: Sequence[Any], start: int = 0, /) -> Sequence[Any]:
+        """Read the items from index `start` on, in units of `items`, `messages` and `is_open`."""
+        ...
+
+
+class Wire(Protocol):
+    """What is checked of an adapter; a `providers.kit.Adapter` is one.
+
+    Data may be JSON or an SDK's objects, and never causes an exception.
     """
 
     @property
-    def NAME(self) -> str:  # noqa: N802  a constant of the module
+    def name(self) -> str:
         """The provider: `ProviderPayload.provider` of its messages."""
         ...
 
     @property
-    def STOP_WORDS(self) -> StopWords:  # noqa: N802  a constant of the module
+    def stop_words(self) -> StopWords:
         """The provider's complete table of stop words."""
         ...
 
     @property
-    def StreamedResponse(self) -> Callable[[], Streamed]:  # noqa: N802  a class of the module
+    def streamed_response(self) -> Callable[[], Streamed]:
         """Creates an empty stream."""
+        ...
+
+    @property
+    def form(self) -> Form:
+        """Where a request has its parts."""
+        ...
+
+    @property
+    def list_decoder(self) -> Callable[[], GrowingDecoder]:
+        """Creates what reads a growing list."""
         ...
 
     def decode(self, messages: Iterable[Any], /) -> list[Message]:
@@ -63,10 +112,6 @@ class Adapter(Protocol):
 
     def encode(self, messages: Sequence[Message], /) -> list[dict[str, Any]]:
         """Write the wire's list of messages."""
-        ...
-
-    def encode_tools(self, tools: Sequence[ToolDefinition], /) -> list[dict[str, Any]]:
-        """Write the items of a request's list of tools."""
         ...
 
     def encode_request(
@@ -105,38 +150,38 @@ class Adapter(Protocol):
         ...
 
 
-def ask(where: str, function: Callable[..., _T], *given: Any, **named: Any) -> _T:
+def ask(where: str, function: Callable[..., _T], *arguments: Any, **options: Any) -> _T:
     """Call a function of an adapter that must neither raise nor change its arguments."""
     # Adapters keep what they are given in native payloads: a change would reach the history.
-    before = deepcopy((given, named))
-    answer = call(where, function, *given, **named)
-    if (given, named) != before:
+    before = deepcopy((arguments, options))
+    answer = call(where, function, *arguments, **options)
+    if (arguments, options) != before:
         promise = f"{_name(function)}() leaves what it is given as it was, but changed it"
         raise broken(where, promise)
     return answer
 
 
-def call(where: str, function: Callable[..., _T], *given: Any, **named: Any) -> _T:
+def call(where: str, function: Callable[..., _T], *arguments: Any, **options: Any) -> _T:
     """Call a function of an adapter that must not raise."""
     try:
-        return function(*given, **named)
+        return function(*arguments, **options)
     except Exception as problem:
         promise = f"{_name(function)}() never raises, but raised {problem!r:.300}"
         raise broken(where, promise) from problem
 
 
-def is_accepted(adapter: Adapter, where: str, messages: Sequence[Message], **named: Any) -> str:
+def is_accepted(adapter: Wire, where: str, messages: Sequence[Message], **options: Any) -> str:
     """Encode a view, check that it is valid and can be sent, and return the request as text."""
-    request = ask(where, adapter.encode_request, list(messages), **named)
-    if found := ask(where, adapter.validate, request):
+    request = ask(where, adapter.encode_request, list(messages), **options)
+    if violations := ask(where, adapter.validate, request):
         # A validator of one's own may give texts instead of violations.
-        said = reprlib.repr(getattr(found[0], "problem", found[0]))
+        said = reprlib.repr(getattr(violations[0], "problem", violations[0]))
         raise broken(
             where, f"what encode_request() gives is accepted by validate(), which says {said}"
         )
     text = as_text(request)
     # A request that differs each time is never found in a provider's cache.
-    if as_text(adapter.encode_request(list(messages), **named)) != text:
+    if as_text(adapter.encode_request(list(messages), **options)) != text:
         raise broken(where, "encode_request() gives the same for the same, but gave two requests")
     try:
         # A client encodes the whole body at its end, and its error names no message.
@@ -160,34 +205,38 @@ def shows(text: str, part: str) -> int:
     return text.count(once) + (text.count(twice) if twice != once else 0)
 
 
-def difference(expected: Any, got: Any, at: str = "") -> str:
+def difference(want: Any, got: Any, at: str = "") -> str:
     """Return where two pieces of JSON data first differ; empty if they do not.
 
     >>> difference({"parts": [{"seal": "x"}]}, {"parts": [{}]}, "item")
     "item.parts[0].seal was 'x', and is missing"
     """
     # Not by ==, for which 1, 1.0 and True are equal.
-    if as_text(expected) == as_text(got):
+    if as_text(want) == as_text(got):
         return ""
-    if isinstance(expected, Mapping) and isinstance(got, Mapping):
-        return _of_keys(expected, got, at)
-    if isinstance(expected, list) and isinstance(got, list):
-        pairs = enumerate(zip(expected, got, strict=False))
+    if isinstance(want, Mapping) and isinstance(got, Mapping):
+        return _of_keys(want, got, at)
+    if isinstance(want, list) and isinstance(got, list):
+        pairs = enumerate(zip(want, got, strict=False))
         inside = (difference(old, new, f"{at}[{index}]") for index, (old, new) in pairs)
-        uneven = f"{at} had {len(expected)} entries, and has {len(got)}"
+        uneven = f"{at} had {len(want)} entries, and has {len(got)}"
         return next(filter(None, inside), uneven)
-    return f"{at} was {reprlib.repr(expected)}, and is {reprlib.repr(got)}"
+    return f"{at} was {reprlib.repr(want)}, and is {reprlib.repr(got)}"
 
 
-def _of_keys(expected: Mapping[str, Any], got: Mapping[str, Any], at: str) -> str:
+def _of_keys(want: Mapping[str, Any], got: Mapping[str, Any], at: str) -> str:
     # In the order that was expected, so that the first difference is told, not any.
-    for key in expected:
+    for key in want:
         if key not in got:
-            return f"{at}.{key} was {reprlib.repr(expected[key])}, and is missing"
-        if found := difference(expected[key], got[key], f"{at}.{key}"):
-            return found
-    added = [key for key in got if key not in expected]
-    return f"{at}.{added[0]} was not there" if added else f"the keys of {at} changed their order"
+            return f"{at}.{key} was {reprlib.repr(want[key])}, and is missing"
+        if problem := difference(want[key], got[key], f"{at}.{key}"):
+            return problem
+    additions = [key for key in got if key not in want]
+    return (
+        f"{at}.{additions[0]} was not there"
+        if additions
+        else f"the keys of {at} changed their order"
+    )
 
 
 def _name(function: Callable[..., Any]) -> str:

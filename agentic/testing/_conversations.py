@@ -6,14 +6,16 @@ encoded as UTF-8. A *damaged* one is a sound one after a few accidents, or a ran
 messages.
 """
 
+import copy
 import itertools
-from collections.abc import Callable
-from datetime import UTC, timedelta, timezone
+import math
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import attrs
 
-from agentic import _imports
+from agentic._base import _imports
 from agentic.messages import (
     ContextSummary,
     Media,
@@ -31,57 +33,107 @@ try:
         from hypothesis import strategies as st
 except ImportError as missing:
     raise ImportError(
-        "conversations() needs Hypothesis: pip install 'agentic-weave[testing]'"
+        f"conversations() needs Hypothesis: {_imports.pip_install('agentic-weave[testing]')}"
     ) from missing
 
+# Everything below is drawn by as few choices as can be: Hypothesis takes longer to choose than most
+# tests take to run. What is repeated in a list is drawn more often.
 _PROSE = "look at the parser, then run every test again and tell me what is red. " * 20
-# With explicit characters, Hypothesis does not need its tables of Unicode, which take seconds to
-# build.
 _CHARACTERS = 'ab9 \n\t"\\{}<\u00e9\u0301\u200b\u65e5\ud55c\U0001f600'
-_TEXTS = st.one_of(
-    st.text(_CHARACTERS, min_size=1, max_size=8),
-    # Cut from one text, because Hypothesis draws long ones slowly.
-    st.integers(1, len(_PROSE)).map(lambda length: _PROSE[:length]),
-    st.sampled_from(["one\ntwo\n", "\r\x0b\x85\u2028", "\x00", "\u65e5\u672c", "\U0001f600"]),
-)
+# Each character stands before each other one.
+_ODD = "".join(first + second for first in _CHARACTERS for second in _CHARACTERS)
+_SPECIAL = ["one\ntwo\n", "\r\x0b\x85\u2028", "\x00", "\u65e5\u672c", "\U0001f600"]
 # Also a pair of lone ones, which some encoders join to one character.
-_LONE_SURROGATES = st.sampled_from(["\ud83d", "a \udfff b", "\ud83d\ude00\n\udc00"])
-_ARGUMENTS = st.sampled_from(["{}", "", '{"path": "a.py"}', '{ "path" : "\\ud83d\\ude00.py" }'])
+_LONE_SURROGATES = ["\ud83d", "a \udfff b", "\ud83d\ude00\n\udc00"]
+_LENGTHS = range(1, len(_PROSE) + 1)
+_SOUND_TEXTS = [
+    *(_ODD[at : at + length] for length in range(1, 9) for at in range(0, len(_ODD), 2)),
+    *(_PROSE[:length] for length in _LENGTHS),
+    *(_SPECIAL * (len(_LENGTHS) // len(_SPECIAL))),
+]
+_DAMAGED_TEXTS = [
+    *_SOUND_TEXTS,
+    *[""] * len(_LENGTHS),
+    *(_LONE_SURROGATES * (len(_LENGTHS) // len(_LONE_SURROGATES))),
+]
+_ARGUMENTS = ["{}", "", '{"path": "a.py"}', '{ "path" : "\\ud83d\\ude00.py" }']
 # What models write where an object should be.
-_NOT_JSON = st.sampled_from(["{oops", "[1]", '{"path": "\ud83d"}'])
-_TOOL_NAMES = st.sampled_from(["read", "write", "edit", "bash"])
-# Here and below, what is repeated is drawn more often.
-_NOTICES = st.sampled_from(["", "", "[Showing the last line.]"])
-_REFS = st.sampled_from([None, None, "full.log"])
+_NOT_JSON = ["{oops", "[1]", '{"path": "\ud83d"}']
+_TOOL_NAMES = ["read", "write", "edit", "bash"]
+_A_TOOL_NAME = st.sampled_from(_TOOL_NAMES)
+_NOTICES = ["", "", "[Showing the last line.]"]
+_REFS = [None, None, "full.log"]
 _KINDS = st.sampled_from(["user", "assistant", "tools", "user", "tools", "tools", "system"])
 _SELDOM = st.sampled_from([False, False, False, True])
 _UP_TO_TWO = st.integers(0, 2)
 _ONE_TO_FOUR = st.integers(1, 4)
-_FAILURE_KINDS = st.sampled_from(["raised", "timeout", "interrupted", "not_run"])
+_FAILURE_KINDS = ["raised", "timeout", "interrupted", "not_run"]
 # Only a few, so that they repeat within a message and across messages.
 _FEW_IDS = ["c1", "c2", "c3"]
-_UNKNOWN: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
-    [{}, {"mood": "curious"}, {"index": 0, "cache_control": {"type": "ephemeral"}, "seen": [None]}]
-)
-_ZONES = st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=45))])
+_UNKNOWN: list[dict[str, Any]] = [
+    {},
+    {"mood": "curious"},
+    {"index": 0, "cache_control": {"type": "ephemeral"}, "seen": [None]},
+]
+_ZONES = [UTC, timezone(timedelta(hours=5, minutes=45))]
+_MOMENTS = [
+    datetime(year, 1, 2, 3, 4, 5, microsecond, zone)
+    for year in (2000, 1, 1969, 2026, 9998)
+    for microsecond in (0, 678_901)
+    for zone in _ZONES
+]
 _MEDIA = st.one_of(
-    st.builds(Media, st.just("image/png"), data=st.binary(max_size=8), extra=_UNKNOWN),
+    st.builds(
+        Media,
+        st.just("image/png"),
+        data=st.binary(max_size=8),
+        extra=st.sampled_from(_UNKNOWN),
+    ),
     st.builds(Media, st.just("audio/wav"), url=st.just("https://example.com/a.wav")),
 )
-_BESIDE: st.SearchStrategy[dict[str, Any]] = st.builds(dict) | st.fixed_dictionaries(
-    {},
-    optional={
-        "pinned": _SELDOM,
-        "timestamp": st.datetimes(timezones=_ZONES),
-        "id": st.sampled_from(["m1", "m2"]),
-        "native": st.builds(
-            ProviderPayload, st.just("example"), st.sampled_from([[], {"content": [1.5]}])
-        ),
-        "usage": st.builds(Usage, st.integers(0, 10**6), st.integers(0, 10**5)),
-        "extra": _UNKNOWN,
-    },
-)
+_A_MOMENT = st.sampled_from(_MOMENTS)
+_OPTIONAL: dict[str, list[Any]] = {
+    "pinned": [*[None] * 7, True],
+    "extra": [*[None] * 3, *_UNKNOWN],
+    "id": [None, None, "m1", "m2"],
+    "native": [None, None, [], {"content": [1.5]}],
+    "timestamp": [*[None] * len(_MOMENTS), *_MOMENTS],
+    "usage": [*[None] * 12, *(Usage(i, o) for i in (0, 1, 999, 10**6) for o in (0, 7, 10**5))],
+}
+
+
+def _choose(choices: Sequence[Sequence[Any]], number: int) -> list[Any]:
+    """Choose one of each by the digits of a number."""
+    chosen = []
+    for each in choices:
+        number, digit = divmod(number, len(each))
+        chosen.append(each[digit])
+    return chosen
+
+
+def _optional_fields(number: int) -> dict[str, Any]:
+    """Return none for half of all numbers."""
+    if number < _COMBINATIONS:
+        return {}
+    chosen = _choose(list(_OPTIONAL.values()), number - _COMBINATIONS)
+    fields = {name: each for name, each in zip(_OPTIONAL, chosen, strict=True) if each is not None}
+    if "native" in fields:  # one of its own for each message
+        fields["native"] = ProviderPayload("example", copy.copy(fields["native"]))
+    return fields
+
+
+_COMBINATIONS = math.prod(len(each) for each in _OPTIONAL.values())
+_BESIDE = st.integers(0, 2 * _COMBINATIONS - 1).map(_optional_fields)
 """The optional fields of any message besides its texts."""
+# How a result failed, if it did; its notice; its reference; how many media; unknown fields.
+_RESULTS: list[Sequence[Any]] = [
+    [*[None] * 12, *_FAILURE_KINDS],
+    _NOTICES,
+    _REFS,
+    [*[0] * 10, 1, 2],
+    _UNKNOWN,
+]
+_A_RESULT = st.integers(0, math.prod(len(each) for each in _RESULTS) - 1)
 
 
 def conversations(*, damaged: bool = True, max_rounds: int = 8) -> st.SearchStrategy[list[Message]]:
@@ -105,8 +157,8 @@ def conversations(*, damaged: bool = True, max_rounds: int = 8) -> st.SearchStra
     >>> every_call_has_a_result()
     """
     if not damaged:
-        return _sound(_Parts(_TEXTS, _ARGUMENTS), max_rounds)
-    parts = _Parts(st.one_of(_TEXTS, st.just(""), _LONE_SURROGATES), _ARGUMENTS | _NOT_JSON)
+        return _sound(_SOUND, max_rounds)
+    parts = _DAMAGED
     heaps = _heap(parts, 2 * max_rounds)
     return (_after_accidents(parts, max_rounds) | heaps).map(_without_pins_on_orphans)
 
@@ -116,7 +168,18 @@ class _Parts:
     """The elements that the messages of a conversation are made from."""
 
     texts: st.SearchStrategy[str]
-    arguments: st.SearchStrategy[str]
+    calls: st.SearchStrategy[tuple[str, str, dict[str, Any]]]
+    """Names, arguments, unknown fields."""
+
+    @classmethod
+    def of(cls, texts: Sequence[str], arguments: Sequence[str]) -> "_Parts":
+        """Choose from texts and from arguments of calls."""
+        calls = list(itertools.product(_TOOL_NAMES, arguments, _UNKNOWN))
+        return cls(st.sampled_from(texts), st.sampled_from(calls))
+
+
+_SOUND = _Parts.of(_SOUND_TEXTS, _ARGUMENTS)
+_DAMAGED = _Parts.of(_DAMAGED_TEXTS, [*_ARGUMENTS * 3, *_NOT_JSON * 4])
 
 
 @st.composite
@@ -155,10 +218,10 @@ def _after_accidents(draw: st.DrawFn, parts: _Parts, max_rounds: int) -> list[Me
 
 
 def _without_pins_on_orphans(messages: list[Message]) -> list[Message]:
-    for found in split_rounds(messages):
+    for group in split_rounds(messages):
         # A view leaves the orphans out of a pinned message: it has a copy, and no test finds it.
-        if found.orphaned and found.sound_messages:
-            for at in found.positions:
+        if group.orphaned and group.sound_messages:
+            for at in group.positions:
                 messages[at] = attrs.evolve(messages[at], pinned=False)
     return messages
 
@@ -176,7 +239,7 @@ def _said(draw: st.DrawFn, parts: _Parts, role: Any) -> Message:
 def _former_summary(draw: st.DrawFn, parts: _Parts) -> Message:
     """Draw the message that an earlier compaction left."""
     count, generation = draw(st.integers(1, 99)), draw(st.integers(1, 3))
-    moment = draw(st.datetimes(timezones=_ZONES))
+    moment = draw(_A_MOMENT)
     summary = ContextSummary(
         draw(parts.texts), count, 0, count - 1, moment, token_count=12, generation=generation
     )
@@ -185,28 +248,28 @@ def _former_summary(draw: st.DrawFn, parts: _Parts) -> Message:
 
 def _tool_round(draw: st.DrawFn, parts: _Parts, ids: "itertools.count[int]") -> list[Message]:
     """Draw calls and their results, in any order, each spread over any number of messages."""
-    called = [_calling(draw, parts, [f"call_{next(ids)}" for _ in range(draw(_ONE_TO_FOUR))])]
+    messages = [_calling(draw, parts, [f"call_{next(ids)}" for _ in range(draw(_ONE_TO_FOUR))])]
     if draw(_SELDOM):
         if draw(_SELDOM):
-            called.append(_said(draw, parts, "assistant"))
-        called.append(_calling(draw, parts, [f"call_{next(ids)}"]))
+            messages.append(_said(draw, parts, "assistant"))
+        messages.append(_calling(draw, parts, [f"call_{next(ids)}"]))
     answers: list[list[ToolResult]] = []
-    for call in draw(st.permutations([call for caller in called for call in caller.tool_calls])):
+    for call in draw(st.permutations([call for caller in messages for call in caller.tool_calls])):
         result = _result(draw, parts, call.id, call.name)
         joins = draw(st.booleans())
         if answers and joins:
             answers[-1].append(result)
         else:
             answers.append([result])
-    return [*called, *(Message("tool", tool_results=each, **draw(_BESIDE)) for each in answers)]
+    return [*messages, *(Message("tool", tool_results=each, **draw(_BESIDE)) for each in answers)]
 
 
 def _calling(draw: st.DrawFn, parts: _Parts, ids: list[str]) -> Message:
     """Draw an assistant message that makes the calls with these ids."""
-    calls = [
-        ToolCall(call_id, draw(_TOOL_NAMES), draw(parts.arguments), extra=draw(_UNKNOWN))
-        for call_id in ids
-    ]
+    calls = []
+    for call_id in ids:
+        name, arguments, extra = draw(parts.calls)
+        calls.append(ToolCall(call_id, name, arguments, extra=extra))
     # Half of all calls come without a text, as models send them.
     text = "" if draw(st.booleans()) else draw(parts.texts)
     return Message("assistant", text, tool_calls=calls, **draw(_BESIDE))
@@ -214,16 +277,16 @@ def _calling(draw: st.DrawFn, parts: _Parts, ids: list[str]) -> Message:
 
 def _result(draw: st.DrawFn, parts: _Parts, call_id: str, name: str) -> ToolResult:
     """Draw the answer to a call."""
-    failed = draw(_SELDOM)
+    failure, notice, ref, media, extra = _choose(_RESULTS, draw(_A_RESULT))
     return ToolResult(
         call_id,
         name,
         draw(parts.texts),
-        error=ToolError(draw(parts.texts), draw(_FAILURE_KINDS)) if failed else None,
-        notice=draw(_NOTICES),
-        ref=draw(_REFS),
-        media=[draw(_MEDIA) for _ in range(draw(_UP_TO_TWO))] if draw(_SELDOM) else (),
-        extra=draw(_UNKNOWN),
+        error=ToolError(draw(parts.texts), failure) if failure else None,
+        notice=notice,
+        ref=ref,
+        media=[draw(_MEDIA) for _ in range(media)],
+        extra=extra,
     )
 
 
@@ -235,7 +298,7 @@ def _any_message(draw: st.DrawFn, parts: _Parts) -> Message:
     ids = draw(st.lists(st.sampled_from(_FEW_IDS), max_size=3))
     if draw(st.booleans()):
         return _calling(draw, parts, ids)
-    results = [_result(draw, parts, call_id, draw(_TOOL_NAMES)) for call_id in ids]
+    results = [_result(draw, parts, call_id, draw(_A_TOOL_NAME)) for call_id in ids]
     return Message("tool", tool_results=results, **draw(_BESIDE))
 
 
@@ -251,8 +314,8 @@ def _cut_off(draw: st.DrawFn, messages: list[Message]) -> None:
 
 def _move(draw: st.DrawFn, messages: list[Message]) -> None:
     """Move one message to another position."""
-    moved = messages.pop(draw(_place(messages)))
-    messages.insert(draw(st.integers(0, len(messages))), moved)
+    message = messages.pop(draw(_place(messages)))
+    messages.insert(draw(st.integers(0, len(messages))), message)
 
 
 def _repeat(draw: st.DrawFn, messages: list[Message]) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Self, TypeAlias, TypeVar
 import attrs
 from blinker import ANY, NamedSignal
 
+from agentic._base._short_repr import short_repr
 from agentic.errors import ConfigError, IncompleteReply
 from agentic.events import Event, signals
 from agentic.loop import Decision, Input
@@ -21,6 +22,7 @@ _Step: TypeAlias = _Answer | Callable[[Input], _Answer | Awaitable[_Answer]]
 _E = TypeVar("_E", bound=Event)
 
 
+@short_repr
 @attrs.define(init=False, eq=False)
 class ScriptedDecider:
     """Plays its steps in order, one per request, and keeps the requests.
@@ -148,11 +150,11 @@ class ScriptedExecutor:
         return handed_on
 
 
-async def _play(step: Any, given: object) -> Any:
+async def _play(step: Any, request: object) -> Any:
     """Return the outcome of a step: call it, await it, and raise it if it is an exception."""
     # A class that is an exception is callable, too, and is a step by itself.
     if callable(step) and not _is_exception(step):
-        step = step(given)
+        step = step(request)
         step = await step if inspect.isawaitable(step) else step
     if _is_exception(step):
         raise step
@@ -209,11 +211,11 @@ class EventRecorder:
     _sender: Any
     _stack: contextlib.ExitStack
 
-    def __init__(self, *chosen: str | NamedSignal, sender: Any = None) -> None:
+    def __init__(self, *names: str | NamedSignal, sender: Any = None) -> None:
         """Choose signals (none for all of them), and a sender (None for any)."""
         self.events, self.names, self.senders = [], [], []
         # All of them by default, so that a test also sees the events that should not come.
-        self._signals = [_signal(given) for given in chosen or signals]
+        self._signals = [_signal(name) for name in names or signals]
         self._sender = ANY if sender is None else sender
         self._stack = contextlib.ExitStack()
 
@@ -236,11 +238,11 @@ class EventRecorder:
         self._stack.close()
 
 
-def _signal(given: str | NamedSignal) -> NamedSignal:
-    if isinstance(given, NamedSignal):
-        return given
-    if given not in signals:
+def _signal(name: str | NamedSignal) -> NamedSignal:
+    if isinstance(name, NamedSignal):
+        return name
+    if name not in signals:
         raise ConfigError(
-            "the signal", given, f"one of {', '.join(signals)}", "leave it out for them all"
+            "the signal", name, f"one of {', '.join(signals)}", "leave it out for them all"
         )
-    return signals[given]
+    return signals[name]

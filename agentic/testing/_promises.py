@@ -60,9 +60,7 @@ EVERYTHING = Message(
     usage=Usage(input=10, output=2, total=12),
     timestamp=datetime(2026, 11, 21, 9, 30, tzinfo=UTC),
     id="m1",
-    native=ProviderPayload(
-        "anthropic", {"content": [{"signature": "Eq=="}, float("nan"), 1e400, None]}
-    ),
+    native=ProviderPayload("acme", {"content": [{"signature": "Eq=="}, float("nan"), 1e400, None]}),
     extra={"mood": "curious", "type": "odd", "nested": {"list": [1, 2.5, "\udfff"]}},
 )
 
@@ -73,12 +71,12 @@ async def append_all(store: Store, messages: Sequence[Message]) -> None:
         await store.append(message)
 
 
-def expect(found: Sequence[Message], expected: Sequence[Message], where: str = "") -> None:
+def expect(found: Sequence[Message], want: Sequence[Message], where: str = "") -> None:
     """Fail unless the messages are equal."""
     # As text, because NaN equals nothing.
-    got, wanted = _as_text(found), _as_text(expected)
-    if got != wanted:
-        raise AssertionError(f"{where} Expected {_brief(wanted)}; got {_brief(got)}.".lstrip())
+    got, want_text = _as_text(found), _as_text(want)
+    if got != want_text:
+        raise AssertionError(f"{where} Expected {_brief(want_text)}; got {_brief(got)}.".lstrip())
 
 
 def _as_text(messages: Sequence[Message]) -> list[str]:
@@ -109,13 +107,13 @@ def broken_check(
     part: object, role: type[Any], check: Callable[..., Any], problem: Exception
 ) -> AssertionError:
     """Return an error that quotes the promise of a check, which is its docstring."""
-    found = problem if isinstance(problem, AssertionError) else f"It raised {problem!r}."
+    sentence = problem if isinstance(problem, AssertionError) else f"It raised {problem!r}."
     name = f"{type(part).__name__} breaks a promise of {role.__name__}"
-    return AssertionError(f"{name}: {check.__doc__} {found}")
+    return AssertionError(f"{name}: {check.__doc__} {sentence}")
 
 
-def expect_equal(found: object, expected: object, where: str = "") -> None:
+def expect_equal(got: object, want: object, where: str = "") -> None:
     """Fail unless two texts or numbers are equal."""
-    if found != expected:
-        told = f"Expected {reprlib.repr(expected)}; got {reprlib.repr(found)}."
-        raise AssertionError(f"{where} {told}".lstrip())
+    if got != want:
+        sentence = f"Expected {reprlib.repr(want)}; got {reprlib.repr(got)}."
+        raise AssertionError(f"{where} {sentence}".lstrip())

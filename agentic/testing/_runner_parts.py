@@ -3,10 +3,13 @@
 import asyncio
 import functools
 import inspect
+import json
 import reprlib
 import threading
+import traceback
 from collections.abc import Awaitable, Callable, Sequence
 from copy import deepcopy
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from agentic.context.budget import Compactor
@@ -57,7 +60,7 @@ _PARALLEL = [
     Message(
         "assistant",
         tool_calls=[ToolCall("a", "read", '{"path": "a.py"}'), ToolCall("b", "read", "{oops")],
-        native=ProviderPayload("anthropic", {"content": [{"type": "tool_use", "id": "a"}]}),
+        native=ProviderPayload("acme", {"content": [{"type": "tool_use", "id": "a"}]}),
     ),
     Message("tool", tool_results=[ToolResult("b", "read", error=ToolError("no JSON"))]),
     Message("tool", tool_results=[ToolResult("a", "read", "print()")], extra={"seen": [1]}),
@@ -169,9 +172,9 @@ def check_compactor(factory: Callable[[], Compactor], *, timeout_seconds: float 
     for name, messages in _CONVERSATIONS.items():
         # A new one each, so that what it remembers of one conversation does not help with the next.
         _check_summary(name, factory().compact, messages, timeout_seconds)
-        guided = getattr(factory(), "compact_with", None)
-        if guided is not None:
-            _check_summary(f"{name}, with instructions", _guide(guided), messages, timeout_seconds)
+        method = getattr(factory(), "compact_with", None)
+        if method is not None:
+            _check_summary(f"{name}, with instructions", _guide(method), messages, timeout_seconds)
 
 
 def _guide(compact_with: Callable[[list[Message], str], Awaitable[str]]) -> _Compact:
@@ -180,10 +183,10 @@ def _guide(compact_with: Callable[[list[Message], str], Awaitable[str]]) -> _Com
 
 def _check_summary(name: str, compact: _Compact, messages: list[Message], seconds: float) -> None:
     # A copy, so that what one compactor writes into it is not there for the next.
-    given = deepcopy(messages)
+    copy = deepcopy(messages)
     refusal: CompactionRefused | None = None
     try:
-        answer = asyncio.run(_ask_compactor(compact, given, seconds))
+        answer = asyncio.run(_ask_compactor(compact, copy, seconds))
     except CompactionRefused as problem:
         answer, refusal = "", problem
     except Exception as problem:
@@ -194,9 +197,9 @@ def _check_summary(name: str, compact: _Compact, messages: list[Message], second
     if isinstance(answer, SummaryText):
         _check_notes(name, answer)
     if messages is TALK and not answer.strip():
-        told = f"a refusal: {refusal}" if refusal else repr(answer)
-        raise _broken_summary(name, f"the answer says something, but is {told}") from refusal
-    if given != messages:
+        sentence = f"a refusal: {refusal}" if refusal else repr(answer)
+        raise _broken_summary(name, f"the answer says something, but is {sentence}") from refusal
+    if copy != messages:
         raise _broken_summary(name, "the conversation is left as it was, but it was changed")
 
 
@@ -208,8 +211,8 @@ def _check_notes(name: str, answer: SummaryText) -> None:
         raise _broken_summary(name, f"its notes are plain JSON data, but {problem}") from problem
 
 
-async def _ask_compactor(compact: _Compact, given: list[Message], seconds: float) -> object:
-    answer: object = compact(given)
+async def _ask_compactor(compact: _Compact, messages: list[Message], seconds: float) -> object:
+    answer: object = compact(messages)
     # What await itself would raise does not say what was returned.
     if not inspect.isawaitable(answer):
         raise TypeError(f"{reprlib.repr(answer)} cannot be awaited")
@@ -250,6 +253,13 @@ def _request(*history: Message, tools: Sequence[ToolDefinition] = ()) -> Input:
     )
 
 
+_REMEDIES: dict[type[Exception], str] = {
+    json.JSONDecodeError: "a model may write broken JSON, so send `call.arguments` as the text it "
+    "is, or what `call.parse()` returns where that does not raise",
+    UnicodeEncodeError: "a text may hold half of a surrogate pair, so encode it with "
+    "errors='replace'",
+}
+"""What mends the errors that real conversations cause in a decider."""
 _REQUESTS: dict[str, Input] = {
     "a plain request": _request(ASK),
     "a request with a tool": _request(ASK, tools=[READ]),
@@ -301,34 +311,42 @@ def check_decider(factory: Callable[[], Decider], *, timeout_seconds: float = 60
     for name, request in _REQUESTS.items():
         answer = asyncio.run(_ask_decider(name, factory().decide, request, timeout_seconds))
         if not isinstance(answer, Decision):
-            given = reprlib.repr(answer)
-            raise _broken_decision(name, f"it answers with a Decision, but gave {given}")
+            text = reprlib.repr(answer)
+            raise _broken_decision(name, f"it answers with a Decision, but gave {text}")
         # A stream is a second way to the same decision, with errors of its own.
         if streams:
-            streamed, drain = f"{name}, streamed", functools.partial(_drain, factory())
-            items = asyncio.run(_ask_decider(streamed, drain, request, timeout_seconds))
-            _check_items(streamed, items)
+            label, drain = f"{name}, streamed", functools.partial(_drain, factory())
+            items = asyncio.run(_ask_decider(label, drain, request, timeout_seconds))
+            _check_items(label, items)
     asyncio.run(_check_cancelling(factory(), timeout_seconds))
 
 
 async def _ask_decider(
     name: str, decide: Callable[[Input], Awaitable[Any]], request: Input, timeout_seconds: float
 ) -> Any:
-    given = deepcopy(request)
+    copy = deepcopy(request)
     limit = asyncio.timeout(timeout_seconds)
     late = f"it answers in time, but took over {timeout_seconds} s"
     try:
         async with limit:
-            answer = await decide(given)
+            answer = await decide(copy)
     except Exception as problem:
         # A client's own TimeoutError is an error like any other.
-        promise = late if limit.expired() else f"it answers, but raised {problem!r:.200}"
+        promise = late if limit.expired() else f"it answers, but {_describe_raised(problem)}"
         raise _broken_decision(name, promise) from problem
     if _is_late(limit):
         raise _broken_decision(name, late)
-    if given != request:
+    if copy != request:
         raise _broken_decision(name, "the request is left as it was, but it was changed")
     return answer
+
+
+def _describe_raised(problem: Exception) -> str:
+    """Return what a decider raised, where, and what mends it if that is known."""
+    frame = traceback.extract_tb(problem.__traceback__)[-1]
+    remedies = [text for kind, text in _REMEDIES.items() if isinstance(problem, kind)]
+    place = f"{Path(frame.filename).name}:{frame.lineno}"
+    return ": ".join([f"raised {problem!r:.200} at {place}", *remedies])
 
 
 async def _drain(decider: Any, request: Input) -> list[Any]:

@@ -121,7 +121,7 @@ async def _takes_names(place: Sessions, _: Sessions) -> None:
 
 async def _lists(place: Sessions, _: Sessions) -> None:
     """list() gives the session that changed last first, with its counts and times."""
-    begun = datetime.now(UTC)
+    start = datetime.now(UTC)
     for session_id in ("a", "b"):
         await _write(place, session_id)
         await asyncio.sleep(_TICK_SECONDS)
@@ -134,8 +134,8 @@ async def _lists(place: Sessions, _: Sessions) -> None:
     _expect_info(first, messages=len(TALK) + 2, summarized=4)
     _expect_info(second, messages=len(TALK) + 1, summarized=0)
     # A place may keep whole seconds only, and its server's clock may be behind this one.
-    if first.changed_at < begun - _SKEW or first.created_at > first.changed_at:
-        raise AssertionError(f"It gave {first}, and was asked at {begun}.")
+    if first.changed_at < start - _SKEW or first.created_at > first.changed_at:
+        raise AssertionError(f"It gave {first}, and was asked at {start}.")
 
 
 async def _counts_what_was_restored(place: Sessions, _: Sessions) -> None:
@@ -330,23 +330,23 @@ async def _drain(lines: AsyncIterable[bytes] | Iterable[bytes]) -> list[bytes]:
 
 async def _expect_same(place: Sessions, second: Sessions, session_id: str) -> None:
     """Compare a session with an imported one, including a restore()."""
-    first, moved = place.open("a"), second.open(session_id)
-    expect(await moved.full(), await first.full(), "full() of what was imported:")
-    expect(await moved.load(), await first.load(), "load() of what was imported:")
+    first, copy = place.open("a"), second.open(session_id)
+    expect(await copy.full(), await first.full(), "full() of what was imported:")
+    expect(await copy.load(), await first.load(), "load() of what was imported:")
     # What was replaced is moved, too: without it there would be nothing to restore.
-    dropped = (await first.diff()).dropped
-    expect((await moved.diff()).dropped, dropped, "diff() of what was imported:")
+    messages = (await first.diff()).dropped
+    expect((await copy.diff()).dropped, messages, "diff() of what was imported:")
     async with _opened(second, session_id) as store:
         await store.restore()
         await store.replace([SUMMARY])
         await store.restore()
-        expect(await store.load(), [*dropped, MORE], "restore() of what was imported:")
+        expect(await store.load(), [*messages, MORE], "restore() of what was imported:")
 
 
-async def _expect_ids(place: Sessions, expected: Sequence[str], *, ordered: bool = True) -> None:
-    found = [info.id for info in await place.list()]
-    if found != expected and (ordered or sorted(found) != sorted(expected)):
-        raise AssertionError(f"Expected {expected}; list() gave {found}.")
+async def _expect_ids(place: Sessions, ids: Sequence[str], *, ordered: bool = True) -> None:
+    got = [info.id for info in await place.list()]
+    if got != ids and (ordered or sorted(got) != sorted(ids)):
+        raise AssertionError(f"Expected {ids}; list() gave {got}.")
 
 
 def _expect_info(info: SessionInfo, *, messages: int, summarized: int) -> None:

@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import inspect
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -19,7 +20,8 @@ from agentic.errors import (
     NothingToRestore,
     OutputNotFound,
 )
-from agentic.history import Archive, OutputStore, Redactor, Rewriter, counts_replaced
+from agentic.history import Archive, DiffArchive, OutputStore, Redactor, Rewriter
+from agentic.history._replace import counts_replaced
 from agentic.messages import (
     ContextSummary,
     Media,
@@ -54,7 +56,7 @@ _LEAK = Message(
     reasoning=f"I saw {_SECRET}.",
     tool_calls=[ToolCall("c9", "login", f'{{"key": "{_SECRET}"}}', extra={"raw": _SECRET})],
     media=[Media("text/plain", _SECRET.encode(), url=f"https://example.org/{_SECRET}")],
-    native=ProviderPayload("anthropic", {"content": [{"text": _SECRET}]}),
+    native=ProviderPayload("acme", {"content": [{"text": _SECRET}]}),
     id="leak",
     extra={"nested": [_SECRET]},
 )
@@ -147,6 +149,39 @@ async def _counts_what_was_repeated(store: Any) -> None:
     expect(await store.load(), [SUMMARY, MORE])
 
 
+async def _stores_several_at_once(store: Any) -> None:
+    """append() of several messages stores each one that the session does not have, in order."""
+    if not _takes_several(store):
+        return
+    await store.append(ASK, ANSWER, key=["k1", None])
+    await store.append(ASK, MORE, ANSWER, key=["k1", "k2", "k3"])
+    expect(await store.load(), [ASK, ANSWER, MORE, ANSWER])
+    await store.append(MORE, ASK)
+    await store.append()
+    expect(await store.load(), [ASK, ANSWER, MORE, ANSWER, MORE, ASK])
+
+
+async def _stores_all_or_none(store: Any) -> None:
+    """append() of several messages stores none if one of them, or its key, is refused."""
+    if not _takes_several(store):
+        return
+    await store.append(ASK, key="k1")
+    several = store.append(MORE, ANSWER, MORE, key=["k2", "k1", None])
+    await expect_refusal(HistoryConflict, several, "append()")
+    refusals: Sequence[Any] = [["k2"], ["k2", "k2"], "k2", ["k2", ""]]
+    for keys in refusals:
+        await expect_refusal(ConfigError, store.append(MORE, ANSWER, key=keys), "append()")
+    await expect_refusal(ConfigError, store.append(MORE, "no message"), "append()")
+    expect(await store.load(), [ASK])
+    await store.append(MORE, ANSWER, key=["k2", "k3"])
+    expect(await store.load(), [ASK, MORE, ANSWER])
+
+
+def _takes_several(store: Any) -> bool:
+    parameters = inspect.signature(store.append).parameters.values()
+    return any(each.kind is each.VAR_POSITIONAL for each in parameters)
+
+
 KEYED_STORE_PROMISES: Sequence[Promise] = [
     _stores_a_key_once,
     _keeps_equal_messages_apart,
@@ -155,6 +190,8 @@ KEYED_STORE_PROMISES: Sequence[Promise] = [
     _remembers_what_was_compacted,
     _remembers_what_was_redacted,
     _counts_what_was_repeated,
+    _stores_several_at_once,
+    _stores_all_or_none,
 ]
 
 
@@ -256,10 +293,10 @@ async def _keeps_rounds(store: Any) -> None:
     await store.redact(2, _MARK)
     await _expect_none(store, _SECRET)
     # The arguments stay an object of JSON, or providers would refuse the call.
-    _, called, answered = await store.load()
-    if called.tool_calls[0].parse() != {"redacted": _MARK} or called.id != "leak":
-        raise AssertionError(f"It gave {called}.")
-    (found,) = answered.tool_results
+    _, call, answer = await store.load()
+    if call.tool_calls[0].parse() != {"redacted": _MARK} or call.id != "leak":
+        raise AssertionError(f"It gave {call}.")
+    (found,) = answer.tool_results
     if (found.call_id, found.output, found.error.message) != ("c9", _MARK, _MARK):
         raise AssertionError(f"It gave {found}.")
 
@@ -310,8 +347,8 @@ async def _misses_messages(store: Any) -> None:
     """redact() of a message that is not there raises MessageNotFound, and changes nothing."""
     await expect_refusal(MessageNotFound, store.redact(0, _MARK), "redact() of an empty store")
     await append_all(store, TALK)
-    for wanted in ("leak", len(TALK)):
-        await expect_refusal(MessageNotFound, store.redact(wanted, _MARK), f"redact({wanted!r})")
+    for target in ("leak", len(TALK)):
+        await expect_refusal(MessageNotFound, store.redact(target, _MARK), f"redact({target!r})")
     expect(await store.full(), TALK)
 
 
@@ -333,11 +370,11 @@ async def _refuses_what_is_outdated(store: Any) -> None:
         return
     await append_all(store, [ASK, _LEAK, _ECHO])
     # As another task does, whose summary is stored after the redaction.
-    loaded = await store.load()
+    before = await store.load()
     await store.redact("leak", _MARK)
-    await expect_refusal(HistoryConflict, store.replace(loaded[1:]), "An outdated replace()")
+    await expect_refusal(HistoryConflict, store.replace(before[1:]), "An outdated replace()")
     if counts_replaced(store):
-        step = store.replace(loaded[1:], replaces=3)
+        step = store.replace(before[1:], replaces=3)
         await expect_refusal(HistoryConflict, step, "An outdated replace() with replaces")
     await _expect_none(store, _SECRET)
     await store.load()
@@ -348,7 +385,7 @@ async def _refuses_what_is_outdated(store: Any) -> None:
 async def _refuses_what_cannot_be_meant(store: Any) -> None:
     """redact() with a blank replacement, or one that holds the secret, raises ConfigError."""
     await append_all(store, TALK)
-    for wanted, replacement, secret in (
+    for target, replacement, secret in (
         ("", _MARK, None),
         (-1, _MARK, None),
         # A bool is an int in Python: True would be position 1.
@@ -357,8 +394,8 @@ async def _refuses_what_cannot_be_meant(store: Any) -> None:
         (0, f"was {_SECRET}", _SECRET),
         (0, _MARK, ""),
     ):
-        step = store.redact(wanted, replacement, secret=secret)
-        await expect_refusal(ConfigError, step, f"redact({wanted!r}, {replacement!r})")
+        step = store.redact(target, replacement, secret=secret)
+        await expect_refusal(ConfigError, step, f"redact({target!r}, {replacement!r})")
     expect(await store.full(), TALK)
 
 
@@ -408,6 +445,7 @@ async def _expect_none(store: Any, secret: str) -> None:
     messages = [*await store.load()]
     if isinstance(store, Archive):
         messages += await store.full()
+    if isinstance(store, DiffArchive):
         with contextlib.suppress(NothingToRestore):
             diff = await store.diff()
             messages += [*diff.dropped, *diff.added]

@@ -12,6 +12,7 @@ import pytest
 from agentic import loop, testing, usage
 from agentic.errors import IncompleteReply
 from agentic.messages import Message, ProviderPayload, leading_system_count
+from agentic.providers import kit
 from agentic.providers.kit import items_at, text_at
 from agentic.usage import StopReason, Usage
 
@@ -23,7 +24,7 @@ import test_acme as wire
 pytestmark = pytest.mark.slow
 
 
-def check(adapter: testing.Adapter, **other: Any) -> None:
+def check(adapter: Any, **other: Any) -> None:
     """Run the contract on the wire examples of Acme."""
     examples: dict[str, Any] = {
         "requests": [wire.REQUEST],
@@ -39,7 +40,7 @@ class _Acme:
     """The example, as an object whose parts can be broken one by one."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(acme, name)
+        return getattr(acme.ADAPTER, name)
 
     def encode_request(self, messages: Sequence[Message], /, **named: Any) -> dict[str, Any]:
         return acme.encode_request([self.seen(message) for message in messages], **named)
@@ -452,7 +453,7 @@ class _Streaming(_Acme):
     """Puts streams together in a way of its own."""
 
     def __init__(self, way: type[acme.StreamedResponse]) -> None:
-        self.StreamedResponse = way
+        self.streamed_response = way
 
 
 class _LosesText(acme.StreamedResponse):
@@ -642,3 +643,36 @@ def test_misread_errors_name_the_promise(broken: _Acme, promise: str) -> None:
     """An overflow that is missed ends the run; one that is imagined costs the history."""
     with pytest.raises(AssertionError, match=promise):
         check(broken)
+
+
+class _Rereading:
+    """Reads the whole list whenever it has grown."""
+
+    def decode(self, items: Sequence[Any], _: int = 0, /) -> list[kit.Decoded]:
+        return [kit.Decoded(1, (message,)) for message in acme.decode(items)]
+
+
+class _Together:
+    """Takes all that is new for one item."""
+
+    def decode(self, items: Sequence[Any], start: int = 0, /) -> list[kit.Decoded]:
+        return [kit.Decoded(1, tuple(acme.decode(items[start:])))]
+
+
+@pytest.mark.parametrize(
+    ("changes", "promise"),
+    [
+        ({"form": kit.RequestForm("items", "rules")}, "items_key is 'talk', but is 'items'"),
+        ({"form": kit.RequestForm("talk")}, "form.open.. gives the system prompt, but does not"),
+        (
+            {"form": kit.RequestForm("talk", "rules", lambda _: None)},
+            "form.open.. gives the tools, but does not",
+        ),
+        ({"list_decoder": _Rereading}, "reads . items as decode.. does, but reads something else"),
+        ({"list_decoder": _Together}, "reads . items as decode.. does, but reads something else"),
+    ],
+)
+def test_wrong_record_is_named(changes: dict[str, Any], promise: str) -> None:
+    """What it says about requests and lists is what its functions do."""
+    with pytest.raises(AssertionError, match=f"A promise of Adapter is broken on .*{promise}"):
+        testing.check_adapter(attrs.evolve(acme.ADAPTER, **changes))

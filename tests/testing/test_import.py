@@ -22,12 +22,14 @@ def test_the_listed_names_exist_and_are_sorted() -> None:
     assert all(getattr(testing, name) for name in testing.__all__)
 
 
-def test_only_the_strategy_needs_hypothesis(run_python: Callable[[str], str]) -> None:
+def test_only_the_strategy_needs_hypothesis(
+    run_python: Callable[[str], str], remedy: Callable[[str], str]
+) -> None:
     """Only the strategy needs Hypothesis; its ImportError holds the line that installs it."""
     fake, error = run_python(_WITHOUT_HYPOTHESIS).split("\n")
 
     assert fake == "ScriptedDecider"
-    assert "pip install 'agentic-weave[testing]'" in error
+    assert remedy("testing") in error
 
 
 def test_unknown_name_is_an_attribute_error() -> None:

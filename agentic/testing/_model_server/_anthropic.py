@@ -24,6 +24,8 @@ __all__ = ["ANTHROPIC"]
 
 _BETA = "thinking-binding-controls-2026-08-01"
 _COMPACT_BETA = "compact-2026-09-04"
+_CHANGES_BETA = "mid-conversation-tool-changes-2026-07-01"
+_INLINE_BETA = "inline-tools-2026-09-15"
 _BEHAVIORS = ("error", "drop_block")
 _KINDS: Mapping[str, Kind] = {
     "text": "text",
@@ -42,13 +44,14 @@ def _read(body: Mapping[str, Any], headers: Mapping[str, str], _: str) -> ReadRe
         raise Refusal("empty", "messages: at least one message is required")
     thinking = body.get("thinking") or {}
     betas = headers.get("anthropic-beta", "") + ",".join(body.get("betas") or ())
+    offered = _check_tool_changes(body, messages, betas)
     blocks = [*_tools(body), *_system(body), *_content(messages)]
     if body.get("cache_control"):
         blocks = _marked_at_the_end(blocks, body["cache_control"])
     return ReadRequest(
         model=str(body.get("model", "")),
         blocks=tuple(blocks),
-        tool_names=tuple(tool["name"] for tool in body.get("tools") or () if "name" in tool),
+        tool_names=tuple(offered),
         stream=bool(body.get("stream")),
         thinks=thinking.get("type") != "disabled",
         on_mismatch=_on_mismatch(thinking, _BETA in betas),
@@ -84,6 +87,48 @@ def _asks_for_summary(body: Mapping[str, Any], betas: str) -> bool:
     if (body.get("tool_choice") or {}).get("type") in ("any", "tool"):
         raise Refusal("control", "compaction: `tool_choice` forces tool use")
     return True
+
+
+def _check_tool_changes(body: Mapping[str, Any], messages: list[Any], betas: str) -> list[str]:
+    """Return the names of the tools that the model may call now, in order.
+
+    Refuse what is no `tool_addition` or `tool_removal`: in a system message, of a known tool. The
+    shapes are those of the SDK (anthropic 2.14, `BetaRequestToolAdditionBlockParam`).
+    """
+    tools = [tool for tool in body.get("tools") or () if "name" in tool]
+    offered = [tool["name"] for tool in tools]
+    names = set(offered)
+    for number, message in enumerate(messages):
+        for place, block in enumerate(_blocks_of(message.get("content"))):
+            kind, path = block.get("type"), f"messages.{number}.content.{place}"
+            if kind in ("tool_addition", "tool_removal"):
+                if message.get("role") != "system":
+                    raise Refusal("tools", f"{path}: `{kind}` is only allowed in a system message")
+                name = _changed_tool(block, path, names, betas)
+                names.add(name)
+                offered = [each for each in offered if each != name]
+                offered += [name] if kind == "tool_addition" else []
+            elif kind != "text" and message.get("role") == "system":
+                raise Refusal("tools", f"{path}: `{kind}` is not allowed in a system message")
+    return offered
+
+
+def _changed_tool(block: Mapping[str, Any], path: str, names: set[Any], betas: str) -> Any:
+    """Return the name of the tool that a block adds or removes."""
+    tool = block.get("tool")
+    tool = tool if isinstance(tool, Mapping) else {}
+    name = tool.get("name")
+    if tool.get("type") == "tool_definition" and block["type"] == "tool_addition":
+        if _INLINE_BETA not in betas:
+            words = f"requires the value `{_INLINE_BETA}` in the `anthropic-beta` header"
+            raise Refusal("control", f"{path}.tool: an inline definition {words}")
+        return (tool.get("definition") or {}).get("name")
+    if _CHANGES_BETA not in betas and _INLINE_BETA not in betas:
+        words = f"requires the value `{_CHANGES_BETA}` in the `anthropic-beta` header"
+        raise Refusal("control", f"{path}: `{block['type']}` {words}")
+    if tool.get("type") != "tool_reference" or name not in names:
+        raise Refusal("tools", f"{path}.tool: {name!r} is no tool of this request")
+    return name
 
 
 def _tools(body: Mapping[str, Any]) -> Iterator[Block]:
@@ -170,7 +215,9 @@ def _marked_at_the_end(blocks: list[Block], mark: Mapping[str, Any]) -> list[Blo
 
 def _write(reply: ModelReply) -> dict[str, Any]:
     if reply.is_compaction:
-        return _message(reply, [{"type": "compaction", "content": reply.text}], "compaction")
+        block = {"type": "compaction", "content": reply.text}
+        # Two compactions may say the same, and stand for different messages.
+        return _message(reply, [{**block, "encrypted_content": f"cmp_{reply.id}"}], "compaction")
     content: list[dict[str, Any]] = []
     if reply.proof:
         content.append({"type": "thinking", "thinking": reply.thinking, "signature": reply.proof})
@@ -180,7 +227,8 @@ def _write(reply: ModelReply) -> dict[str, Any]:
         {"type": "tool_use", "id": call.id, "name": call.name, "input": dict(call.arguments)}
         for call in reply.calls
     ]
-    return _message(reply, content, "tool_use" if reply.calls else "end_turn")
+    stop = "tool_use" if reply.calls else "end_turn"
+    return _message(reply, content, "max_tokens" if reply.truncated else stop)
 
 
 def _message(reply: ModelReply, content: list[dict[str, Any]], stop: str) -> dict[str, Any]:
@@ -237,8 +285,7 @@ def _pieces(block: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, An
     if block["type"] == "text":
         return {**block, "text": ""}, [{"type": "text_delta", "text": block["text"]}]
     if block["type"] == "compaction":
-        delta = {"type": "compaction_delta", "content": block["content"]}
-        return {**block, "content": None}, [delta]
+        return {**block, "content": None}, [{**block, "type": "compaction_delta"}]
     written = json.dumps(block["input"])
     half = size_of(written)
     parts = [written[:half], written[half:]]

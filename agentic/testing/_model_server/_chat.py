@@ -79,7 +79,7 @@ def _write(reply: ModelReply) -> dict[str, Any]:
             }
             for call in reply.calls
         ]
-    sent = reply.read + reply.written + reply.uncached
+    tokens = reply.read + reply.written + reply.uncached
     return {
         "id": f"chatcmpl-{reply.id}",
         "object": "chat.completion",
@@ -89,16 +89,22 @@ def _write(reply: ModelReply) -> dict[str, Any]:
             {
                 "index": 0,
                 "message": message,
-                "finish_reason": "tool_calls" if reply.calls else "stop",
+                "finish_reason": _stop(reply),
             }
         ],
         "usage": {
-            "prompt_tokens": sent,
+            "prompt_tokens": tokens,
             "prompt_tokens_details": {"cached_tokens": reply.read},
             "completion_tokens": reply.output,
-            "total_tokens": sent + reply.output,
+            "total_tokens": tokens + reply.output,
         },
     }
+
+
+def _stop(reply: ModelReply) -> str:
+    if reply.truncated:
+        return "length"
+    return "tool_calls" if reply.calls else "stop"
 
 
 def _replay(body: Mapping[str, Any]) -> list[Block]:

@@ -41,8 +41,8 @@ def _read(body: Mapping[str, Any], _: Mapping[str, str], path: str) -> ReadReque
     if not body.get("messages"):
         raise Refusal("empty", "A conversation must start with a user message.")
     # The control is Anthropic's own, and so are its rules.
-    asked = {"messages": [{"role": "user", "content": "-"}], "thinking": extra.get("thinking")}
-    control = ANTHROPIC.read(asked, {"anthropic-beta": betas}, path)
+    probe = {"messages": [{"role": "user", "content": "-"}], "thinking": extra.get("thinking")}
+    control = ANTHROPIC.read(probe, {"anthropic-beta": betas}, path)
     blocks = [
         *_marked(_head("tools", tools)),
         *_marked(_head("system", body.get("system") or [])),
@@ -92,49 +92,55 @@ def _block(block: Mapping[str, Any], role: str, fields: Mapping[str, Any]) -> Bl
     if kind == "text" and not (value or "").strip():
         words = f"The text field in the ContentBlock object at {fields['path']} is blank."
         raise Refusal("empty", f"{words} Add text to the text field, and try again.")
-    thought = value.get("reasoningText") or {} if kind == "reasoning" else {}
+    reasoning = value.get("reasoningText") or {} if kind == "reasoning" else {}
     call_id = value.get("toolUseId", "") if kind in ("call", "result") else ""
-    words = value if kind == "text" else thought.get("text", "")
-    proof = thought.get("signature", "")
+    words = value if kind == "text" else reasoning.get("text", "")
+    proof = reasoning.get("signature", "")
     return Block.of(block, role=role, kind=kind, id=call_id, proof=proof, words=words, **fields)
 
 
 def _marked(blocks: Iterator[Block | None]) -> list[Block]:
     """Return the blocks, each mark put on the one before it."""
-    marked: list[Block] = []
+    result: list[Block] = []
     for block in blocks:
         if block is not None:
-            marked.append(block)
-        elif marked:
-            marked[-1] = attrs.evolve(marked[-1], mark_seconds=_POINT_SECONDS)
-    return marked
+            result.append(block)
+        elif result:
+            result[-1] = attrs.evolve(result[-1], mark_seconds=_POINT_SECONDS)
+    return result
 
 
 def _write(reply: ModelReply) -> dict[str, Any]:
     content: list[dict[str, Any]] = []
     if reply.proof:
-        thought = {"text": reply.thinking, "signature": reply.proof}
-        content.append({"reasoningContent": {"reasoningText": thought}})
+        reasoning = {"text": reply.thinking, "signature": reply.proof}
+        content.append({"reasoningContent": {"reasoningText": reasoning}})
     if reply.text:
         content.append({"text": reply.text})
     for call in reply.calls:
         use = {"toolUseId": call.id, "name": call.name, "input": dict(call.arguments)}
         content.append({"toolUse": use})
-    sent = reply.read + reply.written + reply.uncached
+    tokens = reply.read + reply.written + reply.uncached
     transformations = [dict(each) for each in reply.transformations]
     return {
         "output": {"message": {"role": "assistant", "content": content}},
-        "stopReason": "tool_use" if reply.calls else "end_turn",
+        "stopReason": _stop(reply),
         "usage": {
             "inputTokens": reply.uncached,
             "outputTokens": reply.output,
-            "totalTokens": sent + reply.output,
+            "totalTokens": tokens + reply.output,
             "cacheReadInputTokens": reply.read,
             "cacheWriteInputTokens": reply.written,
         },
         "metrics": {"latencyMs": 1},
         "additionalModelResponseFields": {"input_transformations": transformations},
     }
+
+
+def _stop(reply: ModelReply) -> str:
+    if reply.truncated:
+        return "max_tokens"
+    return "tool_use" if reply.calls else "end_turn"
 
 
 def _replay(body: Mapping[str, Any]) -> list[Block]:
@@ -163,8 +169,8 @@ def _pieces(block: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, An
         start = {"toolUse": {key: use[key] for key in ("toolUseId", "name")}}
         return start, [{"toolUse": {"input": json.dumps(use["input"])}}]
     if "reasoningContent" in block:
-        thought = block["reasoningContent"]["reasoningText"]
-        return {}, [{"reasoningContent": {key: value}} for key, value in thought.items() if value]
+        reasoning = block["reasoningContent"]["reasoningText"]
+        return {}, [{"reasoningContent": {key: value}} for key, value in reasoning.items() if value]
     return {}, [{"text": block["text"]}]
 
 

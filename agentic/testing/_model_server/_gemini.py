@@ -24,9 +24,9 @@ def _read(body: Mapping[str, Any], _: Mapping[str, str], path: str) -> ReadReque
         words = "* GenerateContentRequest.contents: contents is not specified"
         raise Refusal("empty", words)
     tools = [
-        declared
+        declaration
         for tool in body.get("tools") or ()
-        for declared in tool.get("functionDeclarations") or ()
+        for declaration in tool.get("functionDeclarations") or ()
     ]
     system = (body.get("systemInstruction") or {}).get("parts") or ()
     model, method = path.rpartition("/models/")[2].split(":")
@@ -69,16 +69,16 @@ def _part(part: Mapping[str, Any], ids: Iterator[str], fields: dict[str, Any]) -
     if signature:
         place = {**fields, "path": f"{fields['path']}.thoughtSignature"}
         yield Block.of(signature, kind="reasoning", proof=signature, **place)
-    shown = {key: value for key, value in part.items() if key != "thoughtSignature"}
+    rest = {key: value for key, value in part.items() if key != "thoughtSignature"}
     if "functionCall" in part:
         call = {key: part["functionCall"].get(key) for key in ("name", "args")}
         yield Block.of(call, kind="call", id=next(ids), **fields)
     elif "functionResponse" in part:
         response = part["functionResponse"]
-        said = {key: response.get(key) for key in ("name", "response")}
-        yield Block.of(said, kind="result", id=response.get("id") or next(ids, ""), **fields)
+        answer = {key: response.get(key) for key in ("name", "response")}
+        yield Block.of(answer, kind="result", id=response.get("id") or next(ids, ""), **fields)
     else:
-        yield Block.of(shown, kind="text", words=part.get("text", ""), **fields)
+        yield Block.of(rest, kind="text", words=part.get("text", ""), **fields)
 
 
 def _write(reply: ModelReply) -> dict[str, Any]:
@@ -90,16 +90,17 @@ def _write(reply: ModelReply) -> dict[str, Any]:
     if reply.proof:
         # On the first call, and on the text only where there is no call.
         parts[-len(reply.calls) or -1]["thoughtSignature"] = reply.proof
-    sent = reply.read + reply.written + reply.uncached
-    candidate = {"content": {"role": "model", "parts": thoughts + parts}, "finishReason": "STOP"}
+    tokens = reply.read + reply.written + reply.uncached
+    stop = "MAX_TOKENS" if reply.truncated else "STOP"
+    candidate = {"content": {"role": "model", "parts": thoughts + parts}, "finishReason": stop}
     return {
         "candidates": [{**candidate, "index": 0}],
         "usageMetadata": {
-            "promptTokenCount": sent,
+            "promptTokenCount": tokens,
             "cachedContentTokenCount": reply.read,
             "candidatesTokenCount": reply.output - reply.thinking_tokens,
             "thoughtsTokenCount": reply.thinking_tokens,
-            "totalTokenCount": sent + reply.output,
+            "totalTokenCount": tokens + reply.output,
         },
         "modelVersion": reply.model,
         "responseId": reply.id,

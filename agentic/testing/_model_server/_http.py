@@ -58,11 +58,13 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(reply.status, "application/json", json.dumps(reply.body).encode())
 
     def _send(self, status: int, kind: str, body: bytes) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        # A client may leave before its answer, as when a summary is not needed any more.
+        with contextlib.suppress(ConnectionError):
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
         """Log nothing: the server's own report says more."""

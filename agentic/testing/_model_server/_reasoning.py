@@ -112,7 +112,7 @@ def digest(*parts: str) -> str:
 
 
 def running_hashes(
-    blocks: Sequence[Block], compacted: Mapping[str, Compacted], running: str = ""
+    blocks: Sequence[Block], compactions: Mapping[str, Compacted], running: str = ""
 ) -> list[str]:
     """Return the hash of the bound content before each block, and that of all of it at the end.
 
@@ -122,7 +122,7 @@ def running_hashes(
     """
     hashes = [running]
     for place, block in enumerate(blocks):
-        summary = compacted.get(block.text) if block.kind == "compaction" else None
+        summary = compactions.get(block.text) if block.kind == "compaction" else None
         after = blocks[place + 1].role if place + 1 < len(blocks) else ""
         if summary is not None and summary.last_role != after:
             running = summary.hash
@@ -135,7 +135,7 @@ def running_hashes(
 def judge(
     blocks: Sequence[Block],
     hashes: Sequence[str],
-    made: dict[str, Made],
+    proofs: dict[str, Made],
     model: str,
     rules: BindingRules,
     *,
@@ -145,14 +145,14 @@ def judge(
     valid: list[Made] = []
     mismatches: list[Mismatch] = []
     unreadable: list[Mismatch] = []
-    allowed: list[Mismatch] = []
-    tampered: list[Block] = []
+    exempt: list[Mismatch] = []
+    forgeries: list[Block] = []
     for position, block in enumerate(blocks):
         if block.kind != "reasoning":
             continue
-        record = made.get(block.proof)
+        record = proofs.get(block.proof)
         if record is None or record.text != block.words:
-            tampered.append(block)
+            forgeries.append(block)
         elif record.model != model:
             unreadable.append(Mismatch(block, "model_binding_mismatch"))
         elif _matches(record, hashes[position], valid, rules):
@@ -161,9 +161,9 @@ def judge(
             mismatches.append(Mismatch(block, "prefix_binding_mismatch"))
         else:
             valid.append(record)
-            allowed.append(Mismatch(block, "prefix_binding_mismatch", dropped=False))
-    refused = tuple(mismatches), tuple(unreadable), tuple(allowed)
-    return Verdict(tuple(valid), *refused, tuple(tampered))
+            exempt.append(Mismatch(block, "prefix_binding_mismatch", dropped=False))
+    verdict = tuple(mismatches), tuple(unreadable), tuple(exempt)
+    return Verdict(tuple(valid), *verdict, tuple(forgeries))
 
 
 def _matches(record: Made, prefix: str, before: Iterable[Made], rules: BindingRules) -> bool:

@@ -51,8 +51,8 @@ def canonical(value: Any) -> str:
 
 def _stripped(value: Any) -> Any:
     if isinstance(value, Mapping):
-        kept = {k: v for k, v in value.items() if v is not None and k not in _NOT_READ}
-        return {key: _stripped(item) for key, item in kept.items()}
+        fields = {k: v for k, v in value.items() if v is not None and k not in _NOT_READ}
+        return {key: _stripped(item) for key, item in fields.items()}
     return [_stripped(item) for item in value] if isinstance(value, list) else value
 
 
@@ -122,11 +122,12 @@ class Refusal(Exception):
     """Why a request is refused, in the provider's words."""
 
     reason: str
-    """`binding`, `signature`, `control`, `loop`, `pairing`, `roles`, `empty`, `cache`, `overflow`
-    or `malformed`."""
+    """`binding`, `signature`, `control`, `loop`, `pairing`, `roles`, `empty`, `cache`, `overflow`,
+    `malformed`, or `scripted`."""
     message: str
     code: str = ""
     """The provider's code of the error, where it has one."""
+    status: int = 400
 
 
 @attrs.frozen
@@ -152,6 +153,10 @@ class ScriptedAnswer:
     """The visible text of its reasoning, which newer models leave empty."""
     thinking_tokens: int = 0
     """The size of its reasoning, which the visible text does not show; 0 for no reasoning."""
+    truncated: bool = False
+    """Whether it was cut off at the limit of tokens."""
+    status: int = 200
+    """Any other is the HTTP status with which the request is refused, for which `text` says why."""
 
 
 @attrs.frozen(kw_only=True)
@@ -174,5 +179,7 @@ class ModelReply:
     thinking_tokens: int
     is_compaction: bool = False
     """Whether the text is a summary that the next request sends back in place of this one."""
+    truncated: bool = False
+    """Whether it was cut off at the limit of tokens."""
     transformations: tuple[Mapping[str, Any], ...] = ()
     """What the server did to the reasoning that was sent back."""

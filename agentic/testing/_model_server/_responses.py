@@ -39,12 +39,12 @@ def _read(body: Mapping[str, Any], _: Mapping[str, str], path: str) -> ReadReque
             )
     model = str(body.get("model", ""))
     last = _version(model) >= _INSTRUCTIONS_LAST
-    said = _instructions(body, bound=not last)
-    blocks = [*_head(body), *([] if last else said), *_content(items), *(said if last else [])]
+    system = _instructions(body, bound=not last)
+    blocks = [*_head(body), *([] if last else system), *_content(items), *(system if last else [])]
     return ReadRequest(
         model=model,
         blocks=tuple(blocks),
-        tool_names=tuple(tool["name"] for tool in body.get("tools") or () if "name" in tool),
+        tool_names=tuple(_tool_names(body, items)),
         stream=bool(body.get("stream")),
         # https://developers.openai.com/api/docs/guides/compaction
         compacts=path.endswith("/compact"),
@@ -54,6 +54,13 @@ def _read(body: Mapping[str, Any], _: Mapping[str, str], path: str) -> ReadReque
 def _version(model: str) -> tuple[int, int]:
     match = _VERSION.match(model)
     return (int(match[1]), int(match[2] or 0)) if match else (0, 0)
+
+
+def _tool_names(body: Mapping[str, Any], items: list[Any]) -> Iterator[str]:
+    """Yield the tools that the model may call: those of the request and of its items."""
+    more = (item for item in items if item.get("type") == "additional_tools")
+    for place in (body, *more):
+        yield from (tool["name"] for tool in place.get("tools") or () if "name" in tool)
 
 
 def _instructions(body: Mapping[str, Any], *, bound: bool) -> list[Block]:
@@ -89,6 +96,8 @@ def _content(items: list[Any]) -> Iterator[Block]:
             yield Block.of(result, role="user", kind="result", **fields)
         elif kind == "reasoning":
             yield _reasoning(item, after, fields)
+        elif kind == "additional_tools":
+            yield _additional_tools(item, path, fields)
         elif kind == "item_reference":
             raise Refusal("malformed", f"Item with id '{item.get('id')}' not found.")
         else:
@@ -106,8 +115,17 @@ def _message(item: Mapping[str, Any], fields: Mapping[str, Any]) -> Iterator[Blo
     for part in parts or ():
         text = part.get("text") or part.get("refusal") or ""
         # An input's text and an output's read the same, whatever else an SDK adds to them.
-        known = {"type": "text", "text": text} if text else part
-        yield Block.of(known, role=role, kind="text", words=text, **fields)
+        block = {"type": "text", "text": text} if text else part
+        yield Block.of(block, role=role, kind="text", words=text, **fields)
+
+
+def _additional_tools(item: Mapping[str, Any], path: str, fields: Mapping[str, Any]) -> Block:
+    # The shape is that of the SDK: openai 3, `AdditionalTools`.
+    if item.get("role") != "developer":
+        raise Refusal("tools", f"Invalid value for '{path}.role': 'developer' is supported.")
+    if not item.get("tools") or not all(tool.get("type") for tool in item["tools"]):
+        raise Refusal("tools", f"Invalid value for '{path}.tools': expected a list of tools.")
+    return Block.of({**item, "id": None}, role="system", kind="other", **fields)
 
 
 def _check_arguments(item: Mapping[str, Any], path: str) -> None:
@@ -122,8 +140,8 @@ def _reasoning(item: Mapping[str, Any], after: Any, fields: Mapping[str, Any]) -
     if not follows or str(after.get("type")).endswith("_output"):
         words = f"Item '{item_id}' of type 'reasoning' was provided without its required"
         raise Refusal("roles", f"{words} following item.")
-    sealed = item.get("encrypted_content")
-    if sealed is not None and sealed != _seal(item_id):
+    cipher = item.get("encrypted_content")
+    if cipher is not None and cipher != _seal(item_id):
         words = f"The encrypted content for item {item_id} could not be verified."
         raise Refusal("signature", words, "invalid_encrypted_content")
     proof = item_id.removeprefix("rs_")
@@ -162,12 +180,12 @@ def _write(reply: ModelReply) -> dict[str, Any]:
         "id": f"resp_{reply.id}",
         "object": "response",
         "created_at": 0,
-        "status": "completed",
+        "status": "incomplete" if reply.truncated else "completed",
         "model": reply.model,
         "output": output,
         "usage": _usage(reply),
         "error": None,
-        "incomplete_details": None,
+        "incomplete_details": {"reason": "max_output_tokens"} if reply.truncated else None,
         "instructions": None,
         "metadata": {},
         "parallel_tool_calls": True,
@@ -180,13 +198,13 @@ def _write(reply: ModelReply) -> dict[str, Any]:
 
 
 def _usage(reply: ModelReply) -> dict[str, Any]:
-    sent = reply.read + reply.written + reply.uncached
+    tokens = reply.read + reply.written + reply.uncached
     return {
-        "input_tokens": sent,
+        "input_tokens": tokens,
         "input_tokens_details": {"cached_tokens": reply.read, "cache_write_tokens": reply.written},
         "output_tokens": reply.output,
         "output_tokens_details": {"reasoning_tokens": reply.thinking_tokens},
-        "total_tokens": sent + reply.output,
+        "total_tokens": tokens + reply.output,
     }
 
 
@@ -209,7 +227,7 @@ def _events(body: Mapping[str, Any]) -> Iterator[ServerEvent]:
         yield "response.output_item.added", {"output_index": index, "item": begun}
         yield from _item_events({"item_id": item["id"], "output_index": index}, item)
         yield "response.output_item.done", {"output_index": index, "item": item}
-    yield "response.completed", {"response": dict(body)}
+    yield f"response.{body['status']}", {"response": dict(body)}
 
 
 def _item_events(place: dict[str, Any], item: Mapping[str, Any]) -> Iterator[ServerEvent]:
@@ -223,9 +241,9 @@ def _item_events(place: dict[str, Any], item: Mapping[str, Any]) -> Iterator[Ser
         part = item["content"][0]
         place = {**place, "content_index": 0}
         yield "response.content_part.added", {**place, "part": {**part, "text": ""}}
-        said = {**place, "logprobs": []}
-        yield "response.output_text.delta", {**said, "delta": part["text"]}
-        yield "response.output_text.done", {**said, "text": part["text"]}
+        fields = {**place, "logprobs": []}
+        yield "response.output_text.delta", {**fields, "delta": part["text"]}
+        yield "response.output_text.done", {**fields, "text": part["text"]}
         yield "response.content_part.done", {**place, "part": part}
 
 

@@ -36,6 +36,7 @@ __all__ = ["ModelServer", "ServerReply"]
 
 _WIRES = (ANTHROPIC, OPENAI_RESPONSES, OPENAI_CHAT, BEDROCK, GEMINI)
 _SUMMARY = ScriptedAnswer(text="What was done so far: files were read, nothing is open.")
+_SERVED = 200
 _CALL_TOKENS = 8
 """What a call counts besides its arguments."""
 _COUNTED = {"binding", "loop"}
@@ -66,12 +67,16 @@ def _noon() -> float:
     return 0.0
 
 
+def _summarize(_: Mapping[str, Any], /) -> ScriptedAnswer:
+    return _SUMMARY
+
+
 def _never(_: Mapping[str, Any], /) -> bool:
     return False
 
 
 @attrs.frozen
-class _Sent:
+class _SentRequest:
     """What the last request of the conversation had, to see whether the next one extends it."""
 
     hashes: tuple[str, ...]
@@ -112,6 +117,8 @@ class ModelServer:
     clock: Callable[[], float] = _noon
     """The time in seconds, by which cached prefixes expire. By default it stands still."""
     aside: Callable[[Mapping[str, Any]], bool] = _never
+    summary: Script = attrs.field(default=_summarize)
+    """Answers the requests that are no part of the conversation."""
     wires: Sequence[ModelWire] = _WIRES
     served: list[ServedRequest] = attrs.field(factory=list, init=False, repr=False)
     """All requests, in order."""
@@ -120,7 +127,7 @@ class ModelServer:
     """The proof of the reasoning before each call."""
     _caches: dict[str, BlockCache] = attrs.field(factory=dict, init=False, repr=False)
     _compacted: dict[str, Compacted] = attrs.field(factory=dict, init=False, repr=False)
-    _sent: _Sent | None = attrs.field(default=None, init=False, repr=False)
+    _sent: _SentRequest | None = attrs.field(default=None, init=False, repr=False)
     _lock: Any = attrs.field(factory=threading.Lock, init=False, repr=False)
 
     @property
@@ -144,9 +151,10 @@ class ModelServer:
                 return self._answer(wire, request, body)
             except Refusal as refusal:
                 reason, message = refusal.reason, refusal.message
-                refused = ServedRequest(body=body, status=400, refusal=reason, message=message)
-                self.served.append(refused)
-                return ServerReply(400, wire.error(refusal))
+                status = refusal.status
+                record = ServedRequest(body=body, status=status, refusal=reason, message=message)
+                self.served.append(record)
+                return ServerReply(status, wire.error(refusal))
 
     def serve(self) -> AbstractContextManager[str]:
         """Return a context in which the server listens on loopback; it gives the base URL."""
@@ -174,7 +182,9 @@ class ModelServer:
         if tokens > self.window:
             raise Refusal("overflow", *wire.overflow(tokens, self.window))
         aside = request.compacts or self.aside(body)
-        answer = _SUMMARY if aside else self.script(body)
+        answer = self.summary(body) if aside else self.script(body)
+        if answer.status != _SERVED:
+            raise Refusal("scripted", answer.text, status=answer.status)
         cache = self._caches.setdefault(wire.name, BlockCache(wire.cache))
         bill = cache.bill(request.model, blocks, request.settings, self.clock())
         reply = self._reply(wire, request, answer, bill, verdict)
@@ -182,7 +192,7 @@ class ModelServer:
             self._remember_summary(wire, request, hashes, reply)
         changes = {} if aside else self._follow(wire, request, hashes, verdict, reply)
         prices = self.prices or wire.prices
-        served = ServedRequest(
+        record = ServedRequest(
             body=body,
             status=200,
             refusal=refusal.reason if refusal else "",
@@ -197,14 +207,14 @@ class ModelServer:
             dollars=bill.dollars(prices, reply.output),
             **changes,
         )
-        self.served.append(served)
-        written = wire.write(reply)
-        return ServerReply(200, written, tuple(wire.stream(written)) if request.stream else ())
+        self.served.append(record)
+        response = wire.write(reply)
+        return ServerReply(200, response, tuple(wire.stream(response)) if request.stream else ())
 
     def _sized(self, block: Block) -> Block:
         """Return a block of reasoning with the size that it had when it was made."""
-        made = self._made.get(block.proof)
-        return attrs.evolve(block, tokens=made.tokens) if made else block
+        entry = self._made.get(block.proof)
+        return attrs.evolve(block, tokens=entry.tokens) if entry else block
 
     def _judge(self, wire: ModelWire, request: ReadRequest, hashes: Sequence[str]) -> Verdict:
         asks = request.on_mismatch is not None
@@ -265,6 +275,7 @@ class ModelServer:
             output=tokens + size_of(answer.text) + arguments,
             thinking_tokens=tokens,
             is_compaction=request.compacts,
+            truncated=answer.truncated,
             transformations=_transformations(wire, request, verdict),
         )
 
@@ -288,19 +299,19 @@ class ModelServer:
         # For the cache, a summary in place of what it summarized is a change.
         plain = _reasoning.running_hashes(request.blocks, {})
         former = self._sent
-        self._sent = _Sent(tuple(plain), self._kept(wire, hashes, verdict, reply))
+        self._sent = _SentRequest(tuple(plain), self._kept(wire, hashes, verdict, reply))
         if former is None:
             return {}
         present = {each.proof for each in verdict.valid}
         ends = zip(request.blocks, hashes[1:], strict=True)
         # Not that of a summary, which stands for what need not come back.
         present_now = {end for block, end in ends if block.kind != "compaction"}
-        gone = [each for each in former.usable if each.proof not in present]
-        lost = [each for each in gone if each.after in present_now]
+        absent = [each for each in former.usable if each.proof not in present]
+        missing = [each for each in absent if each.after in present_now]
         return {
             "change": _first_change(former.hashes, plain, request),
-            "lost": len(lost),
-            "stale": len(gone) - len(lost) if wire.binding.binds(request.model) else 0,
+            "lost": len(missing),
+            "stale": len(absent) - len(missing) if wire.binding.binds(request.model) else 0,
         }
 
     def _kept(
@@ -310,12 +321,12 @@ class ModelServer:
         if not reply.proof:
             return verdict.valid
         replayed = wire.replay(wire.write(reply))
-        thought = next(block for block in replayed if block.kind == "reasoning")
+        reasoning = next(block for block in replayed if block.kind == "reasoning")
         blocks = [block for block in replayed if block.kind != "reasoning"]
         record = Made(
             proof=reply.proof,
             model=reply.model,
-            text=thought.words,
+            text=reasoning.words,
             prefix=hashes[-1],
             chain=tuple(each.proof for each in verdict.valid),
             tokens=reply.thinking_tokens,
@@ -329,9 +340,9 @@ class ModelServer:
 def _transformations(
     wire: ModelWire, request: ReadRequest, verdict: Verdict
 ) -> tuple[Mapping[str, Any], ...]:
-    allowed = verdict.allowed if wire.binding.binds(request.model) else ()
-    changed = (*verdict.mismatches, *verdict.unreadable, *allowed)
-    return tuple(wire.transformation(each) for each in changed)
+    exempt = verdict.allowed if wire.binding.binds(request.model) else ()
+    mismatches = (*verdict.mismatches, *verdict.unreadable, *exempt)
+    return tuple(wire.transformation(each) for each in mismatches)
 
 
 def _proof(number: int, chars: int) -> str:
@@ -345,9 +356,9 @@ def _first_change(former: Sequence[str], hashes: Sequence[str], request: ReadReq
     if former[-1] in hashes:
         return ""
     before = set(former)
-    changed = (
+    change = (
         block.path
         for block, behind in zip(request.blocks, hashes[1:], strict=True)
         if behind not in before
     )
-    return next(changed, "the end")
+    return next(change, "the end")

@@ -72,16 +72,21 @@ def running_loop(blocks: Sequence[Block]) -> list[Block]:
     return loop
 
 
-def find_lost(
-    request: ReadRequest, rules: StructureRules, needed: dict[str, str]
-) -> Refusal | None:
+def find_lost(request: ReadRequest, rules: StructureRules, wants: dict[str, str]) -> Refusal | None:
     """Return the refusal of a running loop whose reasoning did not come back, if it is one.
 
-    `needed` has the proof of the reasoning before each call that the server made.
+    `wants` has the proof of the reasoning before each call that the server made.
     """
+    # What is to be summarized may end with the reply that ends a loop.
+    if (
+        request.compacts
+        and request.blocks[-1].kind == "text"
+        and request.blocks[-1].role == "assistant"
+    ):
+        return None
     present = {block.proof for block in request.reasoning}
     for block in running_loop(request.blocks):
-        proof = needed.get(block.id, "") if block.kind == "call" and block.tied else ""
+        proof = wants.get(block.id, "") if block.kind == "call" and block.tied else ""
         if proof and proof not in present:
             return _refusal("loop", rules.lost_reasoning, block, proof=proof)
     return None
@@ -89,8 +94,8 @@ def find_lost(
 
 def _check_system(blocks: Sequence[Block], rules: StructureRules) -> None:
     """Check system messages among the others: those in front are the system prompt."""
-    spoken = [block for block in blocks if block.role != "tools"]
-    for before, block in itertools.pairwise(spoken):
+    messages = [block for block in blocks if block.role != "tools"]
+    for before, block in itertools.pairwise(messages):
         if block.role != "system" or before.role == "system" or not rules.late_system:
             continue
         open_call = before.kind == "call"
@@ -131,10 +136,10 @@ def _check_adjacent(runs: Sequence[Sequence[Block]], rules: StructureRules) -> N
     for position, run in enumerate(runs):
         before = runs[position - 1] if position else []
         after = runs[position + 1] if position + 1 < len(runs) else []
-        asked = {block.id for block in before if block.kind == "call"}
+        ids = {block.id for block in before if block.kind == "call"}
         answers = {block.id for block in after if block.kind == "result"}
         for block in run:
-            if block.kind == "result" and block.id not in asked:
+            if block.kind == "result" and block.id not in ids:
                 raise _refusal("pairing", rules.orphaned, block)
         calls = [block for block in run if block.kind == "call"]
         missing = [block.id for block in calls if block.id not in answers]
