@@ -1,265 +1,155 @@
-"""A growing list of a wire's items, and the messages that they are read as.
-
-Only new items are read. Items before the cut of a compaction are compared by identity. Items after
-it, and all items if the objects are different ones, are compared by value with copies of what was
-read. A *unit* is a group of items that are read together: one item may become two messages, and
-several items one message.
-"""
+"""A wire's items in a mirror: how they are read, copied and checked, and what is sent for them."""
 
 import copy
-import hashlib
-import operator
-from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
-from itertools import islice
-from types import ModuleType, NoneType
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from types import NoneType
+from typing import Any
 
 import attrs
 
-from agentic._waiting import LONG
-from agentic.bridges.dicts._wires import check_wire
+from agentic.bridges.kit import Mirror, Unit
+from agentic.bridges.kit._mirror import copy_json, hash_text
 from agentic.errors import ConfigError
-from agentic.messages import ContextSummary, Message
-from agentic.providers.kit import Decoded, items_at, plain, text_at
+from agentic.messages import Message
+from agentic.providers._registry import BUILT_IN, WITHOUT_ROLE, wires_of
+from agentic.providers.kit import Adapter, Decoded, RequestForm, items_at, plain, text_at
+from agentic.providers.kit._adapter import ListDecoder
 
 _NO_ITEMS = (str, bytes, int, float, list, tuple, NoneType)
 """An object of any other class may belong to an SDK."""
 
 
-@attrs.frozen(eq=False)
-class Unit:
-    """Items that are read together."""
+def check_wire(position: int, item: Any, wire: str) -> None:
+    """Raise unless an item has the form of a wire.
 
-    start: int
-    """The position of the first item in the owner's list."""
-    items: int
-    """The number of items."""
-    first: int
-    """The position of their first message among all messages."""
-    messages: tuple[Message, ...]
-    is_open: bool
-    """Whether the next item may change how these items are read."""
-
-    @property
-    def positions(self) -> range:
-        """The positions of its items in the owner's list."""
-        return range(self.start, self.end)
-
-    @property
-    def end(self) -> int:
-        """The position after the last item."""
-        return self.start + self.items
-
-
-class _Decoder(Protocol):
-    def decode(self, items: Sequence[Any], start: int = 0, /) -> list[Decoded]: ...
+    Raises:
+        ConfigError: it has the form of another one, or of none.
+    """
+    # Not every item: a whole copy of a dict costs more than the look at it.
+    data = item if isinstance(item, dict) else plain(item)
+    # What tells the wire of another adapter from these is not known.
+    if not isinstance(data, Mapping) or wire not in BUILT_IN:
+        return
+    wires = wires_of(data)
+    if wire in wires:
+        return
+    name = f"messages[{position}]"
+    if wires:
+        adapters = " or ".join(f"providers.{each}" for each in sorted(wires))
+        remedy = f"it has the form of another wire: pass {adapters} to Conversation"
+        raise ConfigError(name, item, f"an item of {wire}", remedy)
+    need = "a role" if wire not in WITHOUT_ROLE else "a form of its own"
+    remedy = f"pass the items as the provider documents them, each with {need}"
+    raise ConfigError(name, item, f"an item of {wire}, with {need}", remedy)
 
 
 @attrs.define(eq=False)
-class ItemReader:
-    """One owner's list as it was last read."""
+class WireForm:
+    """How one wire's items are read: in groups, because several may make up one message."""
 
-    _wire: ModuleType
-    _takes_texts: bool = False
+    wire: Adapter
+    takes_texts: bool = False
     """Whether an item may be a plain str."""
-    items: list[Any] = attrs.field(factory=list, init=False)
-    """The owner's own objects."""
-    messages: list[Message] = attrs.field(factory=list, init=False)
-    """The messages that the items were read as; always the same list."""
-    summaries: dict[str, ContextSummary] = attrs.field(factory=dict, init=False)
-    """The records that were sent, by the hash of their text, the latest last."""
-    _copies: list[Any] = attrs.field(factory=list, init=False)
-    """Copies of the items as they were read."""
-    _units: list[Unit] = attrs.field(factory=list, init=False)
-    _by_message: dict[int, Unit] = attrs.field(factory=dict, init=False)
-    _by_result: dict[int, Unit] = attrs.field(factory=dict, init=False)
-    """The unit of each tool result, by its object id."""
-    _decoder: _Decoder = attrs.field(init=False)
-    _filled: dict[int, Any] = attrs.field(factory=dict, init=False)
-    """What is sent in the place of the owner's items that hold a call without arguments."""
+    _decoder: ListDecoder = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._decoder = self._wire.IncrementalDecoder()
+        self._decoder = self.wire.list_decoder()
 
-    def sent_item(self, position: int) -> Any:
-        """Return what is sent for the owner's item at a position: nearly always the item itself."""
-        filled = self._filled.get(position)
-        # A copy: the caller may change what it sends, and the same item is sent again.
-        return self.items[position] if filled is None else copy.deepcopy(filled)
-
-    def sent_items(self, start: int) -> list[Any]:
-        """Return what is sent for the owner's items from a position on."""
-        sent = self.items[start:]
-        for position in self._filled:
-            if position >= start:
-                sent[position - start] = self.sent_item(position)
-        return sent
-
-    def read(self, items: Sequence[Any], covered: int) -> None:
-        """Read the new items of a list; its first `covered` items are only compared by identity.
-
-        Raises:
-            ConfigError: a new object is not an item.
-        """
-        known = min(len(items), len(self.items))
-        identical = self._count_identical(items, min(covered, known))
-        same = self._count_equal(items, identical, known)
-        # Before anything is changed: a list that is refused leaves what was read as it was.
-        for position, item in enumerate(islice(items, same, None), same):
-            self._check(position, item)
-        keep = len(self._units)
-        is_open = bool(self._units) and self._units[-1].is_open
-        # An open unit is read again only if an item follows it.
-        if same < len(self.items) or (is_open and same < len(items)):
-            keep = self._count_kept(same)
-        start = self._units[keep - 1].end if keep else 0
-        # Copies, so that an edit in place is noticed, and never reaches the payload of a message.
-        copies = list(map(_copy, items[start:]))
-        former = self._forget(keep)
-        # Equal items as well: what is sent are the objects that the owner has now.
-        self.items[identical:] = items[identical:]
-        self._copies[start:] = copies
-        if start < len(items):
-            self._decode(start, former)
-
-    def count_new(self, items: Sequence[Any]) -> int:
-        """Return how many items have to be read, or compared by value."""
-        length = len(self.items)
-        extends = 0 < length <= len(items) and items[length - 1] is self.items[-1]
-        return len(items) - length if extends and length < LONG else len(items)
-
-    def _check(self, position: int, item: Any) -> None:
+    def check(self, position: int, item: Any, /) -> None:
         """Raise for an item that the decoder would read as something else, or as nothing."""
-        if isinstance(item, _NO_ITEMS) and not (self._takes_texts and isinstance(item, str)):
+        if isinstance(item, _NO_ITEMS) and not (self.takes_texts and isinstance(item, str)):
             raise ConfigError(
                 f"messages[{position}]",
                 item,
                 "a dict, or an object of the provider's SDK",
                 'pass {"role": "user", ...} as the provider documents it',
             )
-        check_wire(position, item, self._wire.NAME)
+        check_wire(position, item, self.wire.name)
 
-    def find(self, message: Message) -> Unit | None:
-        """Return the unit that a message belongs to; None if it was not read from an item."""
-        return self._by_message.get(id(message))
+    def copy(self, item: Any, /) -> Any:
+        """Return a copy that shares no container with the item."""
+        return copy_json(item)
 
-    def find_source(self, message: Message) -> Unit | None:
-        """Return the unit of a message, or of the results that an edited one still has."""
-        units = (self._by_result.get(id(each)) for each in message.tool_results)
-        return self.find(message) or next(filter(None, units), None)
+    def read_group(self, items: Sequence[Any], start: int, /) -> Iterable[Decoded]:
+        """Read the items from a position on."""
+        results: Iterable[Decoded] = self._decoder.decode(items, start)
+        return results
+
+
+@attrs.define(eq=False)
+class ItemMirror(Mirror):
+    """One owner's list of a wire's items."""
+
+    _filled: dict[int, Any] = attrs.field(factory=dict, init=False)
+    """What is sent in the place of the owner's items that hold a call without arguments."""
+    _runs: list[int] = attrs.field(factory=list, init=False)
+    """The position of each message that continues a run of replies with calls, or of results."""
+
+    def sent_item(self, position: int) -> Any:
+        """Return what is sent for the owner's item at a position: nearly always the item itself."""
+        filler = self._filled.get(position)
+        # A copy: the caller may change what it sends, and the same item is sent again.
+        return self.items[position] if filler is None else copy.deepcopy(filler)
+
+    def sent_items(self, start: int) -> list[Any]:
+        """Return what is sent for the owner's items from a position on."""
+        items = self.items[start:]
+        for position in self._filled:
+            if position >= start:
+                items[position - start] = self.sent_item(position)
+        return items
+
+    @property
+    def runs_end(self) -> int:
+        """The position before which all messages are that a wire may not read as they came."""
+        return self._runs[-1] + 1 if self._runs else 0
 
     def find_system(self, text: str) -> Unit | None:
         """Return the system message with this text among those at the start of the list."""
-        for unit in self._units:
-            if unit.messages[0].role != "system":
+        for unit in self.units:
+            if not unit.messages or unit.messages[0].role != "system":
                 break
             if len(unit.messages) == 1 and unit.messages[0].content == text:
                 return unit
         return None
 
-    def items_before(self, position: int) -> int:
-        """Return how many items come before the message at a position."""
-        at = bisect_left(self._units, position, key=operator.attrgetter("first"))
-        return self._units[at].start if at < len(self._units) else len(self.items)
-
-    def items_of(self, positions: Sequence[int]) -> tuple[int, ...]:
-        """Return where in the owner's list the items of some messages are, in ascending order."""
-        found: set[int] = set()
-        for position in positions:
-            at = bisect_right(self._units, position, key=operator.attrgetter("first")) - 1
-            found.update(self._units[at].positions)
-        return tuple(sorted(found))
-
-    def _count_identical(self, items: Sequence[Any], covered: int) -> int:
-        """Return how many items need no comparison by value: all covered ones, or none."""
-        # Equal items may have been rebuilt or reloaded; then all of them are different objects.
-        return covered if all(map(operator.is_, islice(items, covered), self.items)) else 0
-
-    def _count_equal(self, items: Sequence[Any], start: int, known: int) -> int:
-        """Return how many items at the start are unchanged; those before `start` are assumed."""
-        # Two lists are compared in C. Only if they differ, the first difference is looked for here.
-        if items[start:known] == self._copies[start:known]:
-            return known
-        pairs = zip(items[start:known], self._copies[start:known], strict=True)
-        return next((at for at, (new, old) in enumerate(pairs, start) if new != old), known)
-
-    def _count_kept(self, same: int) -> int:
-        """Return how many units stay if only the first `same` items are unchanged.
-
-        The last unit of these items is not kept: what followed may have affected its reading.
-        """
-        return max(0, bisect_right(self._units, same, key=operator.attrgetter("end")) - 1)
-
-    def _forget(self, keep: int) -> dict[int, Unit]:
-        """Forget all but the first units; return what was forgotten."""
-        gone = self._units[keep:]
-        for unit in gone:
-            for message in unit.messages:
-                # While the message is alive: its id may be another object's afterwards.
-                del self._by_message[id(message)]
-                for result in message.tool_results:
-                    del self._by_result[id(result)]
+    def _on_forget(self, units: Sequence[Unit]) -> None:
+        for unit in units:
             for position in unit.positions:
                 self._filled.pop(position, None)
-        if gone:
-            del self._units[-len(gone) :]
-            del self.messages[gone[0].first :]
-        return {unit.start: unit for unit in gone}
+            while self._runs and self._runs[-1] >= unit.first:
+                del self._runs[-1]
 
-    def _decode(self, start: int, former: dict[int, Unit]) -> None:
-        for found in self._decoder.decode(self._copies, start):
-            messages = self._with_record(found.messages, start)
-            self._add(found.items, messages, is_open=found.is_open, former=former)
-            start += found.items
-
-    def _add(
-        self,
-        items: int,
-        messages: tuple[Message, ...],
-        *,
-        is_open: bool,
-        former: dict[int, Unit],
-    ) -> None:
-        start = self._units[-1].end if self._units else 0
-        before = former.get(start)
-        if before is not None and before.items == items and _say_same(before.messages, messages):
-            messages = before.messages  # others compare these objects by identity
-        unit = Unit(start, items, len(self.messages), messages, is_open)
-        self._units.append(unit)
-        self.messages += messages
-        for message in messages:
-            self._by_message[id(message)] = unit
-            self._by_result.update((id(result), unit) for result in message.tool_results)
-        if any(map(_may_lack_arguments, messages)):
-            self._fill(unit)
-
-    def _fill(self, unit: Unit) -> None:
-        """Note what to send for items with a call whose arguments are blank or missing."""
-        encoded = self._wire.encode(list(unit.messages))
-        if len(encoded) != unit.items:
+    def _on_add(self, unit: Unit) -> None:
+        """Note what is not sent as it came: a run of replies, and calls without arguments."""
+        if self.form.wire.form.replies != "as_they_came":
+            self._note_run(unit, self.form.wire.form)
+        if not any(map(_may_lack_arguments, unit.messages)):
             return
-        for position, item in zip(unit.positions, encoded, strict=True):
-            if item != plain(self._copies[position]):
+        parts = self.form.wire.encode(list(unit.messages))
+        if len(parts) != unit.items:
+            return
+        for position, item in zip(unit.positions, parts, strict=True):
+            if item != plain(self.copies[position]):
                 self._filled[position] = item
 
-    def _with_record(self, messages: tuple[Message, ...], start: int) -> tuple[Message, ...]:
-        """Return the messages with our record at the start of the conversation as a summary.
+    def _note_run(self, unit: Unit, form: RequestForm) -> None:
+        if not (unit.first and unit.messages):
+            return
+        before, message = self.messages[unit.first - 1], unit.messages[0]
+        if before.role != message.role:
+            return
+        is_merged = form.replies == "merged"
+        if message.role == "assistant":
+            continues = self.runs_end == unit.first
+            calls = before.tool_calls or (is_merged and message.tool_calls)
+            if continues or calls:
+                self._runs.append(unit.first)
+        elif message.role == "tool" and is_merged and form.parts_users:
+            self._runs.append(unit.first)
 
-        It is recognized by its hash: its form alone could be forged by anybody.
-        """
-        first = messages[0]
-        # Only where it was put: anywhere else, these are the user's own words.
-        is_start = all(message.role == "system" for message in self.messages)
-        if first.role != "user" or not self.summaries or not is_start:
-            return messages
-        summary = self.summaries.get(hash_text(first.content))
-        if summary is not None and len(messages) == 1:
-            return (attrs.evolve(first, role="system", summary=summary),)
-        return self._parted(plain(self._copies[start])) or messages
-
-    def _parted(self, item: Any) -> tuple[Message, ...]:
-        """Return our record and the user's message, if the record is its first block."""
+    def _parted(self, start: int) -> tuple[Message, ...]:
+        item = plain(self.copies[start])
         key = next((key for key in ("content", "parts") if items_at(item, key)), "")
         first, *rest = items_at(item, key) or [None]
         text = text_at(first, "text")
@@ -267,36 +157,10 @@ class ItemReader:
         if summary is None:
             return ()
         record = Message("system", text, summary=summary)
-        return (record, *self._wire.decode([{**item, key: rest}]))
+        return (record, *self.form.wire.decode([{**item, key: rest}]))
 
 
 def _may_lack_arguments(message: Message) -> bool:
     # Wires with an object have none where it is missing, and it is read as an empty one.
-    return any(call.arguments.strip() in {"", "{}"} for call in message.tool_calls)
-
-
-def _say_same(some: tuple[Message, ...], others: tuple[Message, ...]) -> bool:
-    """Return whether messages differ at most in their payload, for example in a cache mark."""
-    return len(some) == len(others) and all(
-        (one.native is None) == (other.native is None)
-        and one == attrs.evolve(other, native=one.native)
-        for one, other in zip(some, others, strict=True)
-    )
-
-
-def hash_text(text: str) -> str:
-    """Return a hash of a text: SHA-256, the first 128 bits in hex."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def _copy(item: Any) -> Any:
-    """Return a copy that shares no container with the item."""
-    kind = type(item)
-    if kind is str or item is None or kind in {int, float, bool, bytes}:
-        return item
-    if kind is dict:
-        return {key: _copy(value) for key, value in item.items()}
-    if kind is list:
-        return [_copy(value) for value in item]
-    # For an SDK's objects. It takes more than twice as long, so JSON data is copied above.
-    return copy.deepcopy(item)
+    calls = message.tool_calls
+    return bool(calls) and any(call.arguments.strip() in {"", "{}"} for call in calls)

@@ -6,28 +6,46 @@ to.
 """
 
 import copy
+import json
 import operator
-from collections.abc import Iterator, Mapping
-from types import ModuleType
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 import attrs
 
-from agentic.bridges.dicts._items import ItemReader, Unit, hash_text
-from agentic.bridges.dicts._requests import RequestForm
-from agentic.messages import Message
-from agentic.providers.kit import RecordRole, at, items_at, move_record, plain
+from agentic.bridges.dicts._items import ItemMirror
+from agentic.bridges.kit import Unit
+from agentic.bridges.kit._mirror import copy_json
+from agentic.messages import Message, reopen_rounds
+from agentic.providers.kit import (
+    Adapter,
+    RecordRole,
+    RequestForm,
+    at,
+    items_at,
+    move_record,
+    plain,
+)
+from agentic.providers.kit._messages import answer_each_reply
 
 _GO_ON = Message("user", "Continue.")
 _UNDERSTOOD = Message("assistant", "Understood.")
 _SYSTEM = {"system", "developer"}
-_SUMMARIES = 8
-"""The same as the number of generations that a View remembers."""
 _SAID = 3
 """The texts of a summary message and of a filler for either role."""
 
-_Placed = tuple[Any, int | None]
-"""An item, and its position in the owner's list; None for an item of ours."""
+
+@attrs.frozen(eq=False)
+class _Placed:
+    """An item of a request."""
+
+    item: Any
+    position: int | None = None
+    """Its position in the owner's list; None for an item of ours."""
+    is_joined: bool = False
+    """Whether it belongs to the same round as the item before it: nothing may part the two."""
 
 
 @attrs.frozen(eq=False)
@@ -44,23 +62,29 @@ class _Encoded:
     items: list[tuple[Any, tuple[Message, int] | None]]
     """Each item; if it is the owner's, with a message of its unit and its place in the unit."""
 
-    def place(self, reader: ItemReader) -> Iterator[_Placed]:
+    def place(self, mirror: ItemMirror) -> Iterator[_Placed]:
         """Yield the items with their positions in the owner's list as it is now."""
         for item, source in self.items:
-            unit = None if source is None else reader.find_source(source[0])
+            unit = None if source is None else mirror.find_source(source[0])
             if source is None or unit is None:
                 # The caller may change what it sends, and the same encoded item is sent again.
-                yield copy.deepcopy(item), None
+                yield _Placed(copy.deepcopy(item))
             else:
                 position = unit.start + source[1]
-                yield reader.sent_item(position), position
+                yield _Placed(mirror.sent_item(position), position)
+
+
+def describe_tools(tools: Any) -> str:
+    """Return the tools of a request as the JSON text that is sent."""
+    # default: Google's SDK takes functions as tools, and JSON has no form for them.
+    return json.dumps(plain(tools), ensure_ascii=False, default=str) if tools else ""
 
 
 @attrs.define(eq=False)
 class RequestWriter:
     """Writes the requests of one conversation."""
 
-    wire: ModuleType
+    wire: Adapter
     form: RequestForm
     record_role: RecordRole = "user"
     _before: dict[tuple[int, ...], _Encoded] = attrs.field(factory=dict, init=False)
@@ -74,13 +98,15 @@ class RequestWriter:
     more, or only now. A request that extends the last one must not differ from it for that."""
     _length: int = attrs.field(default=0, init=False)
     """The number of items in the latest request, without those that part others."""
+    _record_item: tuple[Message, Any] | None = attrs.field(default=None, init=False)
+    """The latest record, and its item."""
     _sent_record: Any = attrs.field(default=None, init=False)
     """The item of the record in the latest request, unless it is the owner's."""
 
     def write(
         self,
         sent: list[Message],
-        reader: ItemReader,
+        mirror: ItemMirror,
         *,
         strict_roles: bool = False,
         extends: bool = False,
@@ -91,75 +117,98 @@ class RequestWriter:
         `extends` the last one, what was put between the items of that one stays where it was.
         """
         sent = move_record(sent)
-        end, start = _untouched_end(sent, reader)
-        before = self._place(sent[:end], reader)
+        end, start = _untouched_end(sent, mirror)
+        before = self._place(sent[:end], mirror)
         self._keep_parting(extends=extends)
         # The first unchanged item determines how the items before it must lead up to it. One more
         # than to the last place of `_parting`, because a record may be merged into an item.
         last = start + max(1, max(self._parting, default=-1) - len(before) + 2)
-        own = range(len(reader.items))[start:last]
-        placed = [*before, *((reader.sent_item(each), each) for each in own)]
+        ours = [unit.start for unit in mirror.words if unit.start >= start]
+        # Our words in the owner's list are put in anew, where they are needed.
+        last = max(last, *(each + 2 for each in ours[-1:]), last)
+        own = [each for each in range(len(mirror.items))[start:last] if each not in ours]
+        places = [*before, *(_Placed(mirror.sent_item(each), each) for each in own)]
         form = self.form
         if strict_roles:
             form = attrs.evolve(form, parts_replies=True, parts_users=True)
         if form.has_turns and form.parts_users and form.text_block is not None:
-            placed = self._merge_record(placed, form.text_block)
-        rest = reader.sent_items(start + len(own))
-        length = len(placed) + len(rest)
+            places = self._merge_record(places, form.text_block)
+        rest = mirror.sent_items(start + len(own) + len(ours))
+        length = len(places) + len(rest)
         if form.has_turns:
-            placed = list(self._in_turns(placed, form))
+            places = list(self._in_turns(places, form, mirror))
         self._length = length
-        return [*(item for item, _ in placed), *rest]
+        return [*(each.item for each in places), *rest]
 
-    def write_all(self, reader: ItemReader, *, extends: bool) -> list[Any]:
+    def copy(self) -> "RequestWriter":
+        """Return a writer that goes on from the latest request, and leaves this one as it is."""
+        writer = copy.copy(self)
+        # The other fields are replaced, and never changed in place.
+        writer._parting = self._parting.copy()  # noqa: SLF001  of this class
+        return writer
+
+    def write_all(self, mirror: ItemMirror, *, extends: bool) -> list[Any]:
         """Return the items of a request from which nothing is missing."""
         self._keep_parting(extends=extends)
-        if self._parting:
-            return self.write(reader.messages, reader, extends=extends)
-        self._length = len(reader.items)
-        return reader.sent_items(0)
+        if self._parting or mirror.words or mirror.runs_end:
+            return self.write(mirror.messages, mirror, extends=extends)
+        self._length = len(mirror.items)
+        return mirror.sent_items(0)
 
     def _keep_parting(self, *, extends: bool) -> None:
         if not extends:
             self._parting, self._length = {}, 0
 
-    def _place(self, sent: list[Message], reader: ItemReader) -> list[_Placed]:
-        placed: list[_Placed] = []
+    def _place(self, sent: list[Message], mirror: ItemMirror) -> list[_Placed]:
+        places: list[_Placed] = []
         before, self._before = self._before, {}
         self._sent_record = None
-        for stretch in _stretches(sent):
-            units = _whole_units(stretch, reader)
+        for stretch in self._stretches(sent):
+            start = len(places)
+            units = _whole_units(stretch, mirror)
             if units is not None:
-                placed += [
-                    (reader.sent_item(each), each) for unit in units for each in unit.positions
-                ]
+                places += _joined(
+                    _Placed(mirror.sent_item(each), each)
+                    for unit in units
+                    for each in unit.positions
+                )
             elif stretch[0].summary is not None:
-                placed.append(self._record(stretch[0], reader))
+                places.append(self._record(stretch[0], mirror))
             else:
                 key = tuple(map(id, stretch))
-                owned = tuple(reader.find_source(each) is not None for each in stretch)
-                encoded = before.get(key)
-                if encoded is None or encoded.owned != owned:
+                own = tuple(mirror.find_source(each) is not None for each in stretch)
+                parts = before.get(key)
+                if parts is None or parts.owned != own:
                     # With the messages, so that no other object gets one of these ids.
-                    encoded = _Encoded(stretch, owned, self._encode(stretch, reader))
-                self._before[key] = encoded
-                placed += encoded.place(reader)
-        return placed
+                    parts = _Encoded(stretch, own, self._encode(stretch, mirror))
+                self._before[key] = parts
+                places += _joined(parts.place(mirror))
+            if self.form.replies == "merged" and len(places) - start > 1:
+                parts_users = self.form.parts_users
+                places[start:] = _merge_run(stretch, places[start:], parts_users=parts_users)
+        return places
 
-    def _record(self, message: Message, reader: ItemReader) -> _Placed:
+    def _stretches(self, sent: list[Message]) -> Iterable[list[Message]]:
+        stretches = _stretches(sent)
+        return map(answer_each_reply, stretches) if self.form.replies == "answered" else stretches
+
+    def _record(self, message: Message, mirror: ItemMirror) -> _Placed:
         """Return the record of earlier conversation as an item."""
         text = message.content
         if self.record_role == "system":
-            unit = reader.find_system(text)
+            unit = mirror.find_system(text)
             if unit is not None:
-                return reader.items[unit.start], unit.start
-            return self._say(Message("system", text, media=message.media)), None
-        if message.summary is not None:
-            reader.summaries[hash_text(text)] = message.summary
-            for old in list(reader.summaries)[:-_SUMMARIES]:
-                del reader.summaries[old]
-        self._sent_record = self._say(attrs.evolve(message, role="user", native=None))
-        return self._sent_record, None
+                return _Placed(mirror.items[unit.start], unit.start)
+            return _Placed(self._say(Message("system", text, media=message.media)))
+        # Written once: until the next summary, every request begins with it.
+        if self._record_item is None or self._record_item[0] is not message:
+            if message.summary is not None:
+                mirror.remember_record(text, message.summary)
+            item = self._say(attrs.evolve(message, role="user", native=None))
+            self._record_item = message, item
+        # A copy: the caller may change what it sends.
+        self._sent_record = copy_json(self._record_item[1])
+        return _Placed(self._sent_record)
 
     def _say(self, message: Message) -> Any:
         """Return a new item for a message of ours."""
@@ -171,88 +220,204 @@ class RequestWriter:
         return copy.deepcopy(self._said[key])
 
     def _encode(
-        self, stretch: list[Message], reader: ItemReader
+        self, stretch: list[Message], mirror: ItemMirror
     ) -> list[tuple[Any, tuple[Message, int] | None]]:
         """Encode messages that belong together, some of them new; reuse the owner's items."""
         if stretch[0].role == "system" and not self.form.has_system_role:
             stretch = [Message("user", message.content) for message in stretch]
-        own = list(self._owners(stretch, reader))
-        encoded: list[tuple[Any, tuple[Message, int] | None]] = []
+        own = list(self._owners(stretch, mirror))
+        parts: list[tuple[Any, tuple[Message, int] | None]] = []
         for item in self.wire.encode(stretch):
             match = next((n for n, (alone, _) in enumerate(own) if alone == item), None)
-            encoded.append((item, None if match is None else own[match][1]))
-            if match is not None:
-                # Both are in the same order, so whatever was passed over has no match any more.
-                del own[: match + 1]
-        return encoded
+            if match is None:
+                pieces = self._pieces(item, stretch, mirror)
+                parts += pieces or [(item, None)]
+                sources = {id(source[0]) for _, source in pieces if source is not None}
+                own = [each for each in own if id(each[1][0]) not in sources]
+                continue
+            parts.append((item, own[match][1]))
+            # Both are in the same order, so whatever was passed over has no match any more.
+            del own[: match + 1]
+        return parts
 
     def _owners(
-        self, stretch: list[Message], reader: ItemReader
+        self, stretch: list[Message], mirror: ItemMirror
     ) -> Iterator[tuple[Any, tuple[Message, int]]]:
         """Yield what the adapter would write for the owner's items alone, with their places."""
-        for unit in dict.fromkeys(filter(None, map(reader.find_source, stretch))):
+        for unit in dict.fromkeys(filter(None, map(mirror.find_source, stretch))):
             alone = self.wire.encode(list(unit.messages))
-            # Otherwise nothing tells which item is which of the owner's.
-            if len(alone) == unit.items:
-                first = next(each for each in stretch if reader.find_source(each) is unit)
+            # Otherwise nothing tells which item is which of the owner's; and a call whose id the
+            # adapter changes is answered by its new id.
+            if alone == [plain(mirror.sent_item(each)) for each in unit.positions]:
+                first = next(each for each in stretch if mirror.find_source(each) is unit)
                 yield from ((item, (first, place)) for place, item in enumerate(alone))
 
-    def _merge_record(self, placed: list[_Placed], text_block: Mapping[str, str]) -> list[_Placed]:
+    def _pieces(
+        self, item: Any, stretch: list[Message], mirror: ItemMirror
+    ) -> list[tuple[Any, tuple[Message, int] | None]]:
+        """Return the items that the adapter joined to one, because they have the same role.
+
+        Those that nobody edited are the owner's. The list is empty if the blocks are not theirs.
+        """
+        pieces: list[tuple[Any, tuple[Message, int] | None]] = []
+        missing = _blocks(item)
+        for unit, group in _by_unit(stretch, mirror):
+            alone = self.wire.encode(group)
+            blocks = _blocks(alone[0]) if len(alone) == 1 else []
+            if not blocks or _role_of(alone[0]) != _role_of(item):
+                continue
+            if blocks != missing[: len(blocks)]:
+                continue
+            missing = missing[len(blocks) :]
+            is_own = (
+                unit is not None
+                and _are_same(group, unit.messages)
+                and alone == [plain(mirror.sent_item(each)) for each in unit.positions]
+            )
+            pieces.append((alone[0], (group[0], 0) if is_own else None))
+        return [] if missing else pieces
+
+    def _merge_record(self, places: list[_Placed], text_block: Mapping[str, str]) -> list[_Placed]:
         """Make the record the first block of a user's message that may not follow it."""
-        own = (n for n, (item, _) in enumerate(placed) if item is self._sent_record)
-        place = next(own, len(placed))
-        if place + 1 >= len(placed):
-            return placed
-        (record, _), (item, position) = placed[place : place + 2]
+        own = (n for n, each in enumerate(places) if each.item is self._sent_record)
+        place = next(own, len(places))
+        if place + 1 >= len(places):
+            return places
+        record, item = places[place].item, places[place + 1].item
         if _role_of(item) != "user" or _has_results(item):
-            return placed
+            return places
         blocks: list[Any] = []
         for content in (at(record, "content"), at(plain(item), "content")):
             is_text = isinstance(content, str)
             blocks += [{**text_block, "text": content}] if is_text else content or []
-        merged = {**plain(item), "content": blocks}
-        return [*placed[:place], (merged, position), *placed[place + 2 :]]
+        union = {**plain(item), "content": blocks}
+        together = attrs.evolve(places[place + 1], item=union)
+        return [*places[:place], together, *places[place + 2 :]]
 
-    def _in_turns(self, placed: list[_Placed], form: RequestForm) -> Iterator[_Placed]:
+    def _in_turns(
+        self, places: list[_Placed], form: RequestForm, mirror: ItemMirror
+    ) -> Iterator[_Placed]:
         """Separate items that may not follow each other, if something between them was left out."""
         before: int | None = -1
         last = "assistant"  # the owner's list may begin with a reply, but ours may not
         is_start = True
-        for number, (item, position) in enumerate(placed):
-            role = _role_of(item)
+        for number, each in enumerate(places):
+            role, position = _role_of(each.item), each.position
             # Neighbors in the owner's list may follow each other: they have been sent so before.
             is_seam = position is None or before is None or position != before + 1
-            if number >= self._length:
-                if is_seam and role == last == "assistant" and (form.parts_replies or is_start):
+            if number >= self._length and not each.is_joined:
+                stands_first = is_start and _is_compaction(each.item)
+                parts = (form.parts_replies or is_start) and not stands_first
+                if is_seam and role == last == "assistant" and parts:
                     self._parting[number] = _GO_ON
                 elif is_seam and role == last == "user" and form.parts_users:
                     self._parting[number] = _UNDERSTOOD
             if number in self._parting:
-                yield self._say(self._parting[number]), None
-            yield item, position
+                message = self._parting[number]
+                counts = Counter(self._parting[n].content for n in self._parting if n < number)
+                words = mirror.say(
+                    message, counts[message.content], lambda each: self.wire.encode([each])
+                )
+                yield _Placed(words[0])
+            yield each
             before = position
             # The turns begin behind the system messages at the start.
             is_start = is_start and role in _SYSTEM
             last = last if is_start else role
 
 
+def _joined(places: Iterable[_Placed]) -> Iterator[_Placed]:
+    """Yield the items of one round."""
+    for number, each in enumerate(places):
+        yield attrs.evolve(each, is_joined=True) if number else each
+
+
+def _merge_run(
+    stretch: list[Message], placed: list[_Placed], *, parts_users: bool
+) -> Iterator[_Placed]:
+    """Yield the items of a round with its replies as one; its results then, too.
+
+    Replies without calls follow each other only if they do so in the owner's list.
+    """
+    has_calls = any(message.tool_calls for message in stretch)
+    last, end, joins_results = placed[0], placed[0].position, parts_users and has_calls
+    for each in placed[1:]:
+        is_seam = end is None or each.position != end + 1
+        end = each.position
+        joins = has_calls or is_seam
+        if _role_of(each.item) != "assistant":
+            joins = joins_results
+        if joins and _role_of(last.item) == _role_of(each.item):
+            last = attrs.evolve(last, item=_together(last.item, each.item))
+            joins_results = True
+        else:
+            yield last
+            last = each
+    yield last
+
+
+def _together(one: Any, other: Any) -> dict[str, Any]:
+    """Return an item with the blocks of two."""
+    item = dict(plain(one))
+    key = "parts" if "parts" in item else "content"
+    return {**item, key: [*items_at(item, key), *_blocks(plain(other))]}
+
+
+def _by_unit(
+    stretch: list[Message], mirror: ItemMirror
+) -> Iterator[tuple[Unit | None, list[Message]]]:
+    """Yield the messages of each unit, and each edited one; what was made up joins the one before.
+
+    Older versions of Converse reject two user messages in a row, unless they are the owner's.
+    """
+    group: list[Message] = []
+    last: Unit | None = None
+    for message in stretch:
+        unit = mirror.find_source(message)
+        made_up = [message] != reopen_rounds([message]) and group and group[-1].role == "tool"
+        if group and not made_up and (unit is None or unit is not last):
+            yield last, group
+            group = []
+        last = unit
+        group.append(message)
+    if group:
+        yield last, group
+
+
+def _are_same(some: Sequence[Message], others: Sequence[Message]) -> bool:
+    return len(some) == len(others) and all(map(operator.is_, some, others))
+
+
+def _blocks(item: Any) -> list[Any]:
+    """Return the blocks of an item, in wires whose items have several."""
+    return items_at(item, "content") or items_at(item, "parts")
+
+
+def _is_compaction(item: Any) -> bool:
+    """Return whether an item holds a provider's own compaction, which has to come first."""
+    blocks = items_at(plain(item), "content")
+    return any(isinstance(block, dict) and block.get("type") == "compaction" for block in blocks)
+
+
 def _has_results(item: Any) -> bool:
     return any(at(block, "toolResult") for block in items_at(plain(item), "content"))
 
 
-def _untouched_end(sent: list[Message], reader: ItemReader) -> tuple[int, int]:
+def _untouched_end(sent: list[Message], mirror: ItemMirror) -> tuple[int, int]:
     """Return where the unchanged newest messages of a view begin, and where their items begin."""
-    messages = reader.messages
-    same = [*map(operator.is_, reversed(sent), reversed(messages)), False]
-    length = same.index(False)
+    messages = mirror.messages
+    pairs = map(operator.is_, reversed(sent), reversed(messages))
+    length = sum(takewhile(bool, pairs))
     offset = len(sent) - len(messages)
-    for position in range(len(messages) - length, len(messages)):
-        unit = reader.find(messages[position])
+    for position in range(max(len(messages) - length, mirror.runs_end), len(messages)):
+        unit = mirror.find(messages[position])
         # Neither an item nor a stretch that is encoded together may be cut in two here.
         starts_unit = unit is not None and unit.first == position
-        if starts_unit and (not position or _begins(messages[position], messages[position - 1])):
-            return position + offset, reader.items_before(position)
-    return len(sent), len(reader.items)
+        place = position + offset
+        # What is before it in the request: in the list it may be a result that is not sent.
+        if starts_unit and (not place or _begins(sent[place], sent[place - 1])):
+            return place, mirror.items_before(position)
+    return len(sent), len(mirror.items)
 
 
 def _stretches(sent: list[Message]) -> Iterator[list[Message]]:
@@ -277,12 +442,12 @@ def _begins(message: Message, before: Message) -> bool:
     return not (joins and before.role == "tool")
 
 
-def _whole_units(stretch: list[Message], reader: ItemReader) -> list[Unit] | None:
+def _whole_units(stretch: list[Message], mirror: ItemMirror) -> list[Unit] | None:
     """Return the units that a stretch consists of; None if a message in it is not the owner's."""
     units: list[Unit] = []
     position = 0
     while position < len(stretch):
-        unit = reader.find(stretch[position])
+        unit = mirror.find(stretch[position])
         if unit is None:
             return None
         for message in unit.messages:

@@ -6,6 +6,7 @@ import json
 from types import ModuleType
 from typing import Any
 
+import attrs
 import pytest
 from anthropic.types import Message as AnthropicMessage
 from anthropic.types import TextBlock, Usage
@@ -171,15 +172,21 @@ def test_shortened_outputs_keep_the_rest(forms: Any, wire: ModuleType) -> None:
     assert len(cleared) <= 10
 
 
-def test_encoded_rounds_are_not_encoded_again(forms: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_encoded_rounds_are_not_encoded_again(forms: Any) -> None:
     """Only rounds that were edited are encoded, each once."""
     strategy = ClearToolOutputs(150, CharCounter(), keep_rounds=1, min_tokens=1)
-    conversation = forms.make(openai_chat, 9_000, strategies=[strategy])
+    calls: list[Any] = []
+
+    def encode(messages: Any) -> Any:
+        calls.append(messages)
+        return openai_chat.encode(messages)
+
+    wire = attrs.evolve(openai_chat.ADAPTER, encode=encode)
+    conversation = forms.make(wire, 9_000, strategies=[strategy])
     items = _talk(forms, openai_chat, rounds=6)
     conversation.fit(items)
-    calls: list[Any] = []
-    encode = openai_chat.encode
-    monkeypatch.setattr(openai_chat, "encode", lambda one: calls.append(one) or encode(one))
+    assert calls
+    calls.clear()
 
     items.append({"role": "user", "content": "Go on."})
     conversation.fit(items)
@@ -352,7 +359,7 @@ def test_the_defaults_follow_the_model() -> None:
     """Its window, its tokenizer, a digest; a model that nobody knows is a mistake to be mended."""
     conversation = Conversation(openai_chat, "gpt-4.1")
 
-    assert conversation._view.policy == Policy.for_window(1_047_576)
+    assert conversation._list.view.policy == Policy.for_window(1_047_576)
     assert isinstance(conversation.compactor, Digest)
     with pytest.raises(ConfigError, match="window in tokens"):
         Conversation(openai_chat, "my-model")

@@ -29,6 +29,10 @@ from agentic.tokens import CharCounter
 
 _CHATS = {"openai_chat", "cohere", "ollama"}
 _TURNS = {"anthropic", "bedrock", "gemini"}
+_ANSWERED = {"openai_chat", "cohere"}
+"""A reply with calls is followed by their results, and by nothing else."""
+_MERGED = {"bedrock", "gemini"}
+"""Replies that make calls are one item, which is followed by all results."""
 _FILLERS = {"Continue.", "Understood.", "Go on."}
 _HEADING = "[Context Summary"
 _POLICIES: dict[str, Policy] = {
@@ -170,15 +174,22 @@ def _check_pairs(name: str, parts: list[_Part]) -> None:
         assert all(late), "a result comes before its call"
         return
     # Chats: the tool messages follow the reply. The others: the next turn begins with the results.
-    groups = [(role, list(run)) for role, run in itertools.groupby(parts, key=_group_of)]
+    # Only some read several replies as one turn, and Converse wants all results in one item.
+    by_item = {
+        role
+        for role, names in {"assistant": _ANSWERED | _MERGED, "user": {"bedrock"}}.items()
+        if name in names
+    }
+    groups = [
+        (key, list(run))
+        for key, run in itertools.groupby(
+            parts, key=lambda part: (part.role, part.role in by_item and part.item)
+        )
+    ]
     for (_, asked), (_, answer) in itertools.pairwise([*groups, ("", [])]):
         ids = [part.id for part in asked if part.kind == "call"]
         first = [part.id for part in answer[: len(ids)] if part.kind == "result"]
         assert sorted(ids) == sorted(first), f"calls {ids} are followed by {first}"
-
-
-def _group_of(part: _Part) -> str:
-    return part.role
 
 
 class _Owner(RuleBasedStateMachine):
@@ -261,9 +272,6 @@ class _Owner(RuleBasedStateMachine):
         # A list of Responses that begins with one is refused: its call may be on the server.
         least = self._lead() + (self.name == "openai_responses")
         at = max(least, int(place * len(self.items)))
-        # Between two calls it would end the reply: the first one counts as unanswered.
-        while 0 < at < len(self.items) and all(map(self._has_call, self.items[at - 1 : at + 1])):
-            at += 1
         if len(self.items) >= least:
             self.items[at:at] = items[2:]
         self._send(way)
@@ -375,9 +383,9 @@ class _Owner(RuleBasedStateMachine):
         self._check_roles(sent)
         self._check_record(parts)
         self._check_answers(parts)
-        places = [self._place_of(item) for item in sent]
+        places = self._places_of(sent)
         self._check_own(sent, places)
-        self._check_loss(sent, places)
+        self._check_loss({place for each in places for place in each})
         self._check_growth(sent)
 
     def _check_roles(self, sent: list[Any]) -> None:
@@ -392,6 +400,9 @@ class _Owner(RuleBasedStateMachine):
                 before = before if place is None else place
                 continue
             is_neighbor = before is not None and place == before + 1
+            # A result that answers nothing is not sent: it parts nobody.
+            if before is not None and place is not None:
+                is_neighbor |= all(map(self._has_result, self.items[before + 1 : place]))
             # An orphan that comes between them must not change what was sent before.
             is_neighbor = is_neighbor or at < len(self._extended())
             is_first = all(self._role_of(each) == "system" for each in sent[:at])
@@ -409,7 +420,8 @@ class _Owner(RuleBasedStateMachine):
             assert record.role == self.record_role
             front = [part for part in parts[: parts.index(record)] if part not in records]
             # A note stands where the first gap is: behind a pinned round or the task, for example.
-            assert record is not records[0] or all(part.role == "system" for part in front)
+            may_be_note = record is not records[0] or self.settings[1] == "window with digest"
+            assert may_be_note or all(part.role == "system" for part in front)
 
     def _check_answers(self, parts: list[_Part]) -> None:
         """A call has its own arguments, and a result what its own tool returned."""
@@ -425,23 +437,25 @@ class _Owner(RuleBasedStateMachine):
             elif part.kind == "result":
                 assert not re.search(r"\br\d", part.text), part
 
-    def _check_own(self, sent: list[Any], places: list[int | None]) -> None:
+    def _check_own(self, sent: list[Any], places: list[list[int]]) -> None:
         """The owner's items are in the owner's order, and the very objects if unchanged."""
-        order = [place for place in places if place is not None]
+        order = [place for each in places for place in each]
+        if self.name in _ANSWERED:
+            order = [place for place in order if not self._has_result(self.items[place])]
         assert order == sorted(set(order)), f"out of order: {order}"
         by_id = {id(item) for item in self.items}
         assert len({id(item) for item in sent}) == len(sent), "the same object twice"
-        for item, place in zip(sent, places, strict=True):
-            if id(item) in by_id:
+        for item, own in zip(sent, places, strict=True):
+            if id(item) in by_id or len(own) > 1:
                 continue
             assert item not in self.items or self._text(item) in _FILLERS, f"a copy: {item}"
             kinds = {part.kind for part in self._read([item])}
             is_ours = self._text(item) in _FILLERS or self._text(item).startswith("[")
-            assert is_ours or "result" in kinds, f"not the owner's: {item} at {place}"
+            assert is_ours or "result" in kinds, f"not the owner's: {item} at {own}"
 
-    def _check_loss(self, sent: list[Any], places: list[int | None]) -> None:
+    def _check_loss(self, places: set[int]) -> None:
         """What is missing is explained, and the newest words of the user's are not missing."""
-        gone = set(range(len(self.items))) - set(places)
+        gone = set(range(len(self.items))) - places
         explained = {at for each in self.conversation.explain() for at in each.positions}
         assert gone <= explained, f"missing without a reason: {gone - explained}"
         requests = [
@@ -453,9 +467,13 @@ class _Owner(RuleBasedStateMachine):
 
     def _check_growth(self, sent: list[Any]) -> None:
         """A request that extends the last one begins with it."""
-        before = self._extended()
-        start = sent[: len(before)]
-        assert start == before, f"not an extension: {before}, then {sent}"
+        before, now = self._extended(), sent
+        if self.name in _MERGED:
+            # The provider reads the blocks of a turn, however they come.
+            before, now = (
+                [attrs.astuple(each)[:-1] for each in self._read(i)] for i in (before, sent)
+            )
+        assert now[: len(before)] == before, f"not an extension: {before}, then {now}"
         self.last = copy.deepcopy(sent)
 
     def _extended(self) -> list[Any]:
@@ -493,10 +511,35 @@ class _Owner(RuleBasedStateMachine):
             if ids & {(part.kind, part.id) for part in parts if part.id}:
                 return at
             # The record may be the first block of the user's item that follows it.
-            words = self._text(own)
+            words = self._text(own) if self._role_of(own) == "user" else ""
             if words and text.startswith(_HEADING) and text.endswith(words) and not ids:
                 return at
         return None
+
+    def _places_of(self, sent: list[Any]) -> list[list[int]]:
+        """Return where each item of a request is in the owner's list; several may be one item."""
+        places: list[list[int]] = []
+        last = -1
+        for item in sent:
+            at = self._place_of(item)
+            own = [] if at is None else [at]
+            if self.name in _MERGED and own and self.items[own[0]] is not item:
+                own = self._merged_places(item, last + 1) or own
+            places.append(own)
+            last = max([last, *own])
+        return places
+
+    def _merged_places(self, item: Any, start: int) -> list[int]:
+        """Return the owner's items, from one on, whose parts an item begins with, in order."""
+        missing = [part.id or part.text for part in self._read([item])]
+        places: list[int] = []
+        for place in range(start, len(self.items)):
+            parts = self._read([self.items[place]])
+            names = [part.id or part.text for part in parts]
+            if parts and names == missing[: len(names)]:
+                missing = missing[len(names) :]
+                places.append(place)
+        return places
 
     def _lead(self) -> int:
         """Return the number of system items at the start."""

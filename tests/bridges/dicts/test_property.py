@@ -91,7 +91,7 @@ class _Owner:
         """Count what is sent beside what the list holds: a summary, and made-up results."""
         latest = self.conversation.latest
         assert latest is not None
-        made = [m for m in latest.messages if self.conversation._reader.find(m) is None]
+        made = [m for m in latest.messages if self.conversation._list.mirror.find(m) is None]
         return sum(max(1, len(message.tool_results)) for message in made)
 
     @property

@@ -304,3 +304,23 @@ def test_chat_template_accepts_a_growing_conversation(
         compactions += conversation.latest.compaction is not None
     assert compactions > 3
     assert "[Context Summary" in text
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_refused_request_is_measured_as_it_is_now(forms: Any, *, is_async: bool) -> None:
+    """With its own system prompt and tools, which may be others than those that were refused."""
+    tool = {"name": "run", "input_schema": {"type": "object"}}
+    request = _request(forms, anthropic)
+    changed = {**request, "system": _PROMPT * 2, "tools": [tool]}
+    conversation = forms.make(anthropic, 30_000)
+    conversation.fit_request(request)
+
+    if is_async:
+        asyncio.run(conversation.fit_request_async(changed, refused=True))
+    else:
+        conversation.fit_request(changed, refused=True)
+    after = conversation.latest.changes
+    conversation.fit_request(changed)
+
+    assert {"system_changed", "tools_changed"} <= set(after)
+    assert conversation.latest.extends

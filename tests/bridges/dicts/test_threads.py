@@ -53,7 +53,7 @@ def wire(threads: _Threads) -> Any:
             threads.note("decode")
             return self.inner.decode(items, start)
 
-    return SimpleNamespace(**{**vars(openai_chat), "IncrementalDecoder": Decoder})
+    return attrs.evolve(openai_chat.ADAPTER, list_decoder=Decoder)
 
 
 def _talk(number: int) -> list[dict[str, Any]]:

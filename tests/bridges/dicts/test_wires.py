@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentic.bridges.dicts import Conversation
-from agentic.bridges.dicts._items import ItemReader
-from agentic.bridges.dicts._wires import check_wire
+from agentic.bridges.dicts._items import ItemMirror, WireForm, check_wire
 from agentic.errors import ConfigError
 from agentic.messages import Message, ToolCall, ToolResult
 from agentic.providers import (
@@ -55,7 +54,7 @@ def spoken(messages: list[Message]) -> list[Any]:
 
 def read_as(wire: ModuleType, items: list[Any]) -> list[Any] | ConfigError:
     """Return the calls and results that a conversation reads, or why it reads nothing."""
-    reader = ItemReader(wire, takes_texts=True)
+    reader = ItemMirror(WireForm(wire.ADAPTER, takes_texts=True))
     try:
         reader.read(items, 0)
     except ConfigError as error:
