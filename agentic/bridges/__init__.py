@@ -1,20 +1,19 @@
 """Bridges between a View and the owner of a conversation; each loads when it is first used.
 
 Start with `dicts` for a list of your own, or with the bridge to what you already use, such as
-`langchain` or `pydantic_ai`. `proxy` is for agents that are not in Python.
+`langchain` or `pydantic_ai`. `app.proxy` is for agents that are not in Python.
 """
 
-from agentic import _lazy
+from agentic._base import _lazy
 
 __all__ = [
-    "dbos",
     "dicts",
+    "kit",
     "langchain",
     "litellm",
     "mcp",
     "openai_agents",
     "otel",
-    "proxy",
     "pydantic_ai",
 ]
 

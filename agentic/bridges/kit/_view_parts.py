@@ -7,27 +7,33 @@ from typing import Any, Self
 import attrs
 
 from agentic import limits, tokens
-from agentic._validate import suggest
+from agentic._base._validate import suggest
 from agentic.context.budget import Compactor, Policy
 from agentic.context.compactors import Digest
 from agentic.context.strategies import Chain, ContextStrategy
-from agentic.context.view import Prepared, View, as_chain
+from agentic.context.strategies._strategy import as_chain
+from agentic.context.view import Prepared, View
 from agentic.errors import ConfigError
 from agentic.tokens import Counter, EstimateCounter, ModelCounter
 from agentic.tools import ToolDefinition
 
 _logger = logging.getLogger(__name__)
-_DIGEST_TOKENS = 2_000
-# Of a policy that compacts before the window is full: see `Policy.for_window`.
-_MOST_DIGEST_TOKENS, _PARTS_OF_WINDOW = 8_000, 8
-# The size of a digest, as a share of the available tokens. A View shows a summary of up to 30 %
-# whole, of which the heading and the mark take 46 to 53 tokens.
-_DIGEST_SHARE, _HEADING_TOKENS = 0.24, 64
 _LOGGED = {
     "over_window": "the request is over the window",
+    "prefix_changed": "the beginning of the request has changed",
     "summary_by_digest": "summary by digest",
     "summary_failed": "summary failed",
 }
+
+
+def read_window(window: Policy | int | str) -> Policy | int | str:
+    """Return a window in tokens as a number if it is written as `16k`; anything else itself.
+
+    >>> read_window("16k"), read_window("gpt-5")
+    (16000, 'gpt-5')
+    """
+    number: Policy | int | str = limits.as_tokens(window)
+    return number
 
 
 @attrs.frozen
@@ -52,7 +58,7 @@ class ViewParts:
         counter: Counter | None = None,
         family: str = "",
     ) -> Self:
-        """Return the parts for a model's name, a window in tokens, or a policy.
+        """Return the parts for a model's name, a window in tokens (also `16k`), or a policy.
 
         By default, the counter is the best one installed for the model, otherwise an estimate, and
         the compactor needs no model: its summaries are short enough to be shown whole. If `window`
@@ -61,11 +67,12 @@ class ViewParts:
         Raises:
             ConfigError: the model's window is unknown.
         """
+        window = read_window(window)
         policy = _policy_for(window)
         if counter is None:
             counter = tokens.for_model(window) if isinstance(window, str) else _estimate(family)
         if compactor is None:
-            compactor = Digest(max_tokens=_digest_tokens(policy), counter=counter)
+            compactor = Digest(max_tokens=policy.digest_tokens, counter=counter)
         return cls(policy, counter, compactor, strategies)
 
     def view(self, state: Mapping[str, Any] | None, *, model: str = "") -> View:
@@ -86,9 +93,9 @@ def tools_as_one(schemas: Any) -> tuple[ToolDefinition, ...]:
     return (ToolDefinition("tools", parameters=parameters),) if schemas else ()
 
 
-def log_notes(log: logging.Logger, prepared: Prepared) -> None:
+def log_notes(log: logging.Logger, request: Prepared) -> None:
     """Log what went wrong with a request: whoever sends it may never look at its notes."""
-    for note in prepared.notes:
+    for note in request.notes:
         if note.kind in _LOGGED:
             log.warning("%s: %s", _LOGGED[note.kind], note.text)
 
@@ -115,17 +122,3 @@ def _estimate(family: str) -> ModelCounter:
     """Return the counter for a model that nobody named."""
     description = f"estimated: no model is named; media as for {family or 'a usual one'}"
     return ModelCounter(family, EstimateCounter(), is_exact=False, description=description)
-
-
-def _digest_tokens(policy: Policy) -> int:
-    """Return how large a digest may be so that it is shown whole."""
-    limits_ = [policy.trigger_tokens] if policy.context_window else []
-    limits_ += [] if policy.max_tokens is None else [policy.max_tokens]
-    sizes = [
-        min(int(_DIGEST_SHARE * most), int(policy.summary_share * most) - _HEADING_TOKENS)
-        for most in limits_
-    ]
-    most = _DIGEST_TOKENS
-    if policy.compact_at is not None:
-        most = min(_MOST_DIGEST_TOKENS, policy.context_window // _PARTS_OF_WINDOW)
-    return min([most, *(max(50, size) for size in sizes)])
