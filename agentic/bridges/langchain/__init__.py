@@ -4,14 +4,14 @@ Start with `ContextMiddleware`, `TruncateToolOutputs` and `summarizer`.
 
     agent = create_agent(model, tools, middleware=[ContextMiddleware(128_000)])
 
-It needs langchain 1.2.10 or newer: pip install 'agentic-weave[langchain]'.
+It needs langchain 1.2.10 or newer: the extra `langchain`.
 """
 
-from agentic import _imports
-from agentic.bridges._versions import require as _require
+from agentic._base import _imports
+from agentic._base._versions import require as _require
 
 # The first version in which `wrap_model_call` may return an update of the state with the reply.
-_require("langchain", "langchain", "langchain", "1.2.10")
+_require("bridges.langchain", "langchain", "langchain", "1.2.10")
 
 with _imports.quietly():
     from agentic.bridges.langchain._messages import from_message, to_message

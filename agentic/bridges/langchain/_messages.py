@@ -78,10 +78,10 @@ def to_message(message: BaseMessage, /) -> Message:
     Raises:
         ConfigError: it is a RemoveMessage, or not a message of LangChain.
     """
-    given: object = message
-    if not isinstance(given, BaseMessage) or isinstance(given, RemoveMessage):
-        expected = "a message of langchain_core, other than a RemoveMessage"
-        raise ConfigError("message", message, expected)
+    value: object = message
+    if not isinstance(value, BaseMessage) or isinstance(value, RemoveMessage):
+        requirement = "a message of langchain_core, other than a RemoveMessage"
+        raise ConfigError("message", message, requirement)
     payload = message_to_dict(message)
     payload["data"].pop("artifact", None)  # any object of the tool's, which is never sent
     return attrs.evolve(read_message(message), native=ProviderPayload(_NAME, plain(payload)))
@@ -190,36 +190,36 @@ def _calls(message: AIMessage) -> Iterator[ToolCall]:
 
 def _result(message: BaseMessage, text: str) -> ToolResult:
     call_id, name = getattr(message, "tool_call_id", "") or "", message.name or ""
-    stored = _stored(message, "tool", "tool_results").tool_results
-    if stored and stored[0].text == text:  # otherwise somebody edited the message since
-        return attrs.evolve(stored[0], call_id=call_id, name=name)
-    return _bare_result(call_id, name, text, failed=getattr(message, "status", "") == "error")
+    results = _stored(message, "tool", "tool_results").tool_results
+    if results and results[0].text == text:  # otherwise somebody edited the message since
+        return attrs.evolve(results[0], call_id=call_id, name=name)
+    return _bare_result(call_id, name, text, is_error=getattr(message, "status", "") == "error")
 
 
 def _read_ours(message: BaseMessage, role: Role) -> dict[str, Any]:
     """Return the fields that `from_message` kept; a summary counts only in a system message."""
     names = [name for name in _OURS if name != "summary" or role == "system"]
-    stored = _stored(message, role, *names)
-    found = {name: getattr(stored, name) for name in names if getattr(stored, name)}
-    return found | ({"extra": stored.extra} if stored.extra else {})
+    own = _stored(message, role, *names)
+    fields = {name: getattr(own, name) for name in names if getattr(own, name)}
+    return fields | ({"extra": own.extra} if own.extra else {})
 
 
 def _stored(message: BaseMessage, role: Role, *names: str) -> Message:
     """Return a message with what `from_message` kept; without, if a client wrote anything else."""
     ours = message.additional_kwargs.get(_KEY)
     if isinstance(ours, Mapping):
-        known = {name: ours[name] for name in names if name in ours}
+        fields = {name: ours[name] for name in names if name in ours}
         extra = ours.get("extra")
         with suppress(ConfigError):
-            read = from_plain({"role": role, **known})
+            read = from_plain({"role": role, **fields})
             return attrs.evolve(read, extra=dict(extra) if isinstance(extra, Mapping) else {})
     return Message(role)
 
 
 def _read_usage(message: AIMessage) -> dict[str, Usage | None]:
     """Return what a reply used, and the part of its last request if it took several."""
-    used = _usage(message.usage_metadata)
-    if used is None:
+    usage = _usage(message.usage_metadata)
+    if usage is None:
         return {}
     # Where langchain-anthropic puts the provider's own counts of a reply that was not streamed.
     counts = message.response_metadata.get("usage")
@@ -229,22 +229,25 @@ def _read_usage(message: AIMessage) -> dict[str, Usage | None]:
     ran = bool(message.additional_kwargs.get("tool_outputs")) or any(map(is_server_call, kinds))
     if len(requests) > 1 or (ran and not requests):
         last = last_request_in(counts)
-        return {"usage": attrs.evolve(used, summed=True), "last_request": last}
-    return {"usage": used}
+        return {"usage": attrs.evolve(usage, summed=True), "last_request": last}
+    return {"usage": usage}
 
 
-def _usage(found: Mapping[str, Any] | None) -> Usage | None:
+def _usage(usage: Mapping[str, Any] | None) -> Usage | None:
     """Return the usage of a reply; LangChain's input, too, includes what a cache read and wrote."""
-    if not found:
+    if not usage:
         return None
-    given, made = found.get("input_token_details") or {}, found.get("output_token_details") or {}
+    input_details, output_details = (
+        usage.get("input_token_details") or {},
+        usage.get("output_token_details") or {},
+    )
     return Usage(
-        found.get("input_tokens", 0),
-        found.get("output_tokens", 0),
-        found.get("total_tokens", 0),
-        cache_read=given.get("cache_read", 0),
-        cache_write=given.get("cache_creation", 0),
-        reasoning=made.get("reasoning", 0),
+        usage.get("input_tokens", 0),
+        usage.get("output_tokens", 0),
+        usage.get("total_tokens", 0),
+        cache_read=input_details.get("cache_read", 0),
+        cache_write=input_details.get("cache_creation", 0),
+        reasoning=output_details.get("reasoning", 0),
     )
 
 
@@ -282,33 +285,33 @@ def _tool_messages(message: Message) -> Iterator[ToolMessage]:
     for at, result in enumerate(message.tool_results):
         text = "\n".join(filter(None, (result.text, message.content if at == last else "")))
         blocks = [media_block(part) for part in message.media] if at == last else []
-        stored = to_plain(Message("tool", tool_results=[result]))["tool_results"]
+        results = to_plain(Message("tool", tool_results=[result]))["tool_results"]
         ours = _write_ours(message) if at == last else {}
-        failed = result.error is not None
-        if result != _bare_result(result.call_id, result.name, result.text, failed=failed):
-            ours.setdefault(_KEY, {})["tool_results"] = stored
+        is_error = result.error is not None
+        if result != _bare_result(result.call_id, result.name, result.text, is_error=is_error):
+            ours.setdefault(_KEY, {})["tool_results"] = results
         yield ToolMessage(
             [{"type": "text", "text": text}, *blocks] if blocks else text,
             tool_call_id=result.call_id,
             name=result.name or None,
-            status="error" if failed else "success",
+            status="error" if is_error else "success",
             additional_kwargs=ours,
             # Of two messages with one id, LangGraph keeps only the later one.
             id=message.id if at == last else None,
         )
 
 
-def _bare_result(call_id: str, name: str, text: str, *, failed: bool) -> ToolResult:
+def _bare_result(call_id: str, name: str, text: str, *, is_error: bool) -> ToolResult:
     """Return a result of which only the text and the status are known."""
     # `ToolResult.text` begins with this, and must not do so twice.
-    error = ToolError(text.removeprefix("Error: ")) if failed else None
-    return ToolResult(call_id, name, "" if failed else text, error)
+    error = ToolError(text.removeprefix("Error: ")) if is_error else None
+    return ToolResult(call_id, name, "" if is_error else text, error)
 
 
 def _write_ours(message: Message) -> dict[str, Any]:
     """Return `additional_kwargs` with what LangChain has no field for."""
-    stored = to_plain(message)
-    ours = {key: stored[key] for key in _OURS if key in stored}
+    plain = to_plain(message)
+    ours = {key: plain[key] for key in _OURS if key in plain}
     # This one has a field, unless it is a sum, which LangChain cannot say.
     if message.role == "assistant" and message.usage is not None and not message.usage.summed:
         ours.pop("usage", None)
@@ -330,18 +333,18 @@ def _content(message: Message) -> Content:
 
 
 def _call_fields(calls: tuple[ToolCall, ...]) -> dict[str, Any]:
-    found: dict[str, Any] = {"tool_calls": [], "invalid_tool_calls": []}
+    fields: dict[str, Any] = {"tool_calls": [], "invalid_tool_calls": []}
     for call in calls:
         try:
             arguments = call.parse()
         except ValueError as problem:
-            made = invalid_tool_call(
+            invalid = invalid_tool_call(
                 name=call.name, args=call.arguments, id=call.id, error=str(problem)
             )
-            found["invalid_tool_calls"].append(made)
+            fields["invalid_tool_calls"].append(invalid)
         else:
-            found["tool_calls"].append(tool_call(name=call.name, args=arguments, id=call.id))
-    return found
+            fields["tool_calls"].append(tool_call(name=call.name, args=arguments, id=call.id))
+    return fields
 
 
 def _usage_metadata(usage: Usage | None) -> Any:

@@ -26,20 +26,20 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command
 
-from agentic._validate import is_whole
-from agentic._waiting import off_loop
-from agentic.bridges._lists import are_same
-from agentic.bridges._view_parts import ViewParts, log_notes, tools_as_one
+from agentic._base._validate import is_whole
+from agentic._base._waiting import off_loop
+from agentic.bridges._asking import decision_of
+from agentic.bridges.kit._lists import are_same
+from agentic.bridges.kit._view_parts import ViewParts
 from agentic.bridges.langchain._conversation import ConversationPool, LangchainConversation
 from agentic.bridges.langchain._messages import read_message
 from agentic.context.budget import Compactor, Policy
 from agentic.context.strategies import Chain, ContextStrategy
-from agentic.context.view import Prepared, View
-from agentic.errors import ConfigError
+from agentic.errors import ConfigError, ContextOverflow
+from agentic.loop import Decision, Input
 from agentic.providers.kit import at
 from agentic.providers.overflow import is_context_overflow
 from agentic.tokens import Counter
-from agentic.tools import ToolDefinition
 
 _log = logging.getLogger(__name__)
 
@@ -55,7 +55,8 @@ _Response = ModelResponse[Any]
 class _ContextState(AgentState[Any]):
     """The state of an agent, with what a View remembers of the conversation."""
 
-    # Private: callers neither pass it nor get it back.
+    # Callers neither pass it nor get it back from `invoke`. LangGraph streams every channel of a
+    # state all the same, unless it is asked for some `output_keys` (1.2.24, 2026-11).
     agentic_context: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
 
 
@@ -78,7 +79,8 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
         window: the name of a model, the size of its window in tokens, or a complete Policy.
         hook: `wrap_model_call` leaves the messages of the state alone; `before_model` replaces
             those that were summarized by the summary.
-        compactor: writes the summaries; by default a Digest, which needs no model.
+        compactor: writes the summaries; by default a Digest, which needs no model. A
+            `Continuation()` asks the agent's own model, with the hook `wrap_model_call`.
         strategies: applied to the history when an epoch begins; never stored.
         counter: by default the best one installed for the model, otherwise an estimate.
         max_conversations: how many conversations are kept in memory. Any other one is read again
@@ -113,51 +115,55 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
         parts = ViewParts.of(window, compactor, strategies, counter)
         self.policy, self.strategies = parts.policy, parts.strategies
         self.counter, self.compactor = parts.counter, parts.compactor
-        self._make_view = parts.view
-        self._pool = ConversationPool(parts.view, max_conversations)
+        self._pool = ConversationPool(parts, max_conversations)
         parts.view(None)  # raises if a part cannot be used
-        self._tools: tuple[tuple[Any, ...], tuple[ToolDefinition, ...]] = ((), ())
+        self._tools: tuple[tuple[Any, ...], list[Any]] = ((), [])
 
     def wrap_model_call(
         self, request: _Request, handler: Callable[[_Request], _Response]
     ) -> ExtendedModelResponse[Any]:
         """Send what fits. After an overflow, send less, once."""
         with self._conversation(request.messages, request.state) as conversation:
-            prepared = conversation.view.prepare_sync(
-                conversation.messages, **self._beside(conversation, request)
-            )
+
+            async def ask(aside: Input) -> Decision:
+                return _read_aside(handler(_aside(request, conversation, aside)))
+
+            conversation.view.view.ask = ask
+            fit, beside = conversation.view.fit, self._beside(conversation, request)
             try:
-                response = handler(_fitted(request, conversation, prepared))
+                response = handler(_fitted(request, fit(request.messages, **beside)))
             except Exception as error:
                 if not _is_overflow(error):
                     raise
-                smaller = conversation.view.shrink_sync(prepared.messages)
-                if smaller is None:
-                    raise
-                response = handler(_fitted(request, conversation, smaller))
+                try:
+                    smaller = fit(request.messages, refused=True, **beside)
+                except ContextOverflow:
+                    raise error from None
+                response = handler(_fitted(request, smaller))
             return _with_state(response, conversation)
 
     async def awrap_model_call(
         self, request: _Request, handler: Callable[[_Request], Awaitable[_Response]]
     ) -> ExtendedModelResponse[Any]:
         """Do what `wrap_model_call` does, without blocking the event loop."""
-        size = len(request.messages)
         async with self._conversation_async(request.messages, request.state) as conversation:
-            prepared = await conversation.view.prepare(
-                conversation.messages, **self._beside(conversation, request)
-            )
+
+            async def ask(aside: Input) -> Decision:
+                return _read_aside(await handler(_aside(request, conversation, aside)))
+
+            conversation.view.view.ask = ask
+            fit, beside = conversation.view.fit_async, self._beside(conversation, request)
             try:
-                fitted = await off_loop(size, _fitted, request, conversation, prepared)
-                response = await handler(fitted)
+                response = await handler(_fitted(request, await fit(request.messages, **beside)))
             except Exception as error:
                 if not _is_overflow(error):
                     raise
-                smaller = await conversation.view.shrink(prepared.messages)
-                if smaller is None:
-                    raise
-                fitted = await off_loop(size, _fitted, request, conversation, smaller)
-                response = await handler(fitted)
-            return await off_loop(size, _with_state, response, conversation)
+                try:
+                    smaller = await fit(request.messages, refused=True, **beside)
+                except ContextOverflow:
+                    raise error from None
+                response = await handler(_fitted(request, smaller))
+            return await off_loop(len(request.messages), _with_state, response, conversation)
 
     @contextmanager
     def _conversation(
@@ -169,6 +175,7 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
         try:
             yield conversation
         finally:
+            conversation.view.view.ask = None  # it belongs to this call
             self._pool.put(conversation)
 
     @asynccontextmanager
@@ -177,25 +184,26 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> AsyncIterator[LangchainConversation]:
         """Do what `_conversation` does; many messages are read in a thread."""
         # A copy: the agent may append meanwhile.
-        given = list(messages)
-        conversation = await off_loop(len(given), self._pool.take, given, state.get(_KEY))
+        copy = list(messages)
+        conversation = await off_loop(len(copy), self._pool.take, copy, state.get(_KEY))
         try:
             yield conversation
         finally:
+            conversation.view.view.ask = None  # it belongs to this call
             self._pool.put(conversation)
 
     def _beside(self, conversation: LangchainConversation, request: _Request) -> dict[str, Any]:
         """Return what is sent next to the messages, as a View measures it."""
         system, tools = request.system_message, tuple(request.tools)
-        known = self._tools
+        cache = self._tools
         # An agent passes the same objects with every request, so they are described once.
-        if not are_same(tools, known[0]):
-            self._tools = known = tools, _describe(tools)
+        if not are_same(tools, cache[0]):
+            self._tools = cache = tools, _describe(tools)
         prompt = "" if system is None else read_message(system).content
-        view = conversation.view
+        view = conversation.view.view
         view.model = _model_name(request.model) or view.model
         view.server_drops = _asks_to_drop(request)
-        conversation.beside = {"system_prompt": prompt, "tools": known[1]}
+        conversation.beside = {"system_prompt": prompt, "tools": cache[1]}
         return conversation.beside
 
 
@@ -207,19 +215,18 @@ class _RewritesState:
         with self._conversation(state["messages"], state) as conversation:
             if _waits(conversation, state):
                 return None
-            prepared = conversation.view.prepare_sync(conversation.messages, **conversation.beside)
-            return _rewritten(conversation, prepared, self._make_view)
+            items = conversation.view.rewrite(state["messages"], **conversation.beside)
+            return _rewritten(conversation, items)
 
     async def abefore_model(
         self: Any, state: Mapping[str, Any], runtime: object
     ) -> dict[str, Any] | None:
         """Do what `before_model` does, without blocking the event loop."""
-        size = len(state["messages"])
         async with self._conversation_async(state["messages"], state) as conversation:
             if _waits(conversation, state):
                 return None
-            prepared = await conversation.view.prepare(conversation.messages, **conversation.beside)
-            return await off_loop(size, _rewritten, conversation, prepared, self._make_view)
+            items = await conversation.view.rewrite_async(state["messages"], **conversation.beside)
+            return await off_loop(len(state["messages"]), _rewritten, conversation, items)
 
 
 def _waits(conversation: LangchainConversation, state: Mapping[str, Any]) -> bool:
@@ -231,31 +238,38 @@ def _waits(conversation: LangchainConversation, state: Mapping[str, Any]) -> boo
 
 
 def _rewritten(
-    conversation: LangchainConversation,
-    prepared: Prepared,
-    make_view: Callable[[Mapping[str, Any]], View],
+    conversation: LangchainConversation, items: list[Any] | None
 ) -> dict[str, Any] | None:
     """Return the update of the state, or None if no compaction is in force."""
-    log_notes(_log, prepared)
-    view, update = conversation.view, None
-    # Only a compaction is stored, not what strategies and the window cut.
-    if view.covered:
-        items = conversation.rewrite(prepared.history)
+    update = None
+    if items is not None:
         # LangGraph adds messages to those that are there, unless all are removed first.
         messages = [RemoveMessage(id=REMOVE_ALL_MESSAGES), *items]
         update = {"messages": messages, _KEY: conversation.state()}
     if not conversation.beside:
         # This was no request: the one that follows has a system prompt and tools.
-        remembered = {key: part for key, part in view.state().items() if key != "epoch"}
-        conversation.view = make_view(remembered)
+        state = conversation.view.state()["view"]
+        conversation.view.restore({key: state[key] for key in state if key != "epoch"})
     return update
 
 
-def _fitted(request: _Request, conversation: LangchainConversation, prepared: Prepared) -> _Request:
-    """Return the request with a view in place of its messages; itself if they are the same."""
-    log_notes(_log, prepared)
-    items: list[Any] = conversation.write(prepared.messages)
-    return request if are_same(items, request.messages) else request.override(messages=items)
+def _fitted(request: _Request, items: list[Any]) -> _Request:
+    """Return the request with other messages; itself if they are the same."""
+    return request if items is request.messages else request.override(messages=items)
+
+
+def _aside(request: _Request, conversation: LangchainConversation, aside: Input) -> _Request:
+    """Return the request by which a compactor asks the agent's model."""
+    items: list[Any] = conversation.view.write_aside(list(aside.history))
+    return request.override(messages=items)
+
+
+def _read_aside(response: _Response) -> Decision:
+    reply = response.result[-1]
+    metadata = getattr(reply, "response_metadata", {})
+    words = (metadata.get(key) for key in ("stop_reason", "finish_reason"))
+    incomplete = at(metadata, "incomplete_details", "reason")
+    return decision_of(read_message(reply), incomplete or next(filter(None, words), ""))
 
 
 def _with_state(
@@ -279,13 +293,14 @@ def _model_name(model: Any) -> str:
 def _asks_to_drop(request: _Request) -> bool:
     """Return whether the caller lets the provider drop stale reasoning."""
     # langchain-anthropic neither asks for it nor retries (1.7.10, 2026-11); a caller may ask.
-    given = (request.model_settings, *(getattr(request.model, name, None) for name in _OPTIONS))
-    thinking = (getattr(request.model, "thinking", None), *(at(each, "thinking") for each in given))
-    asked = (at(each, "block_binding", "prefix_mismatch_behavior") for each in thinking)
-    return "drop_block" in asked
-
-
-def _describe(tools: tuple[Any, ...]) -> tuple[ToolDefinition, ...]:
-    return tools_as_one(
-        [each if isinstance(each, dict) else convert_to_openai_tool(each) for each in tools]
+    options = (request.model_settings, *(getattr(request.model, name, None) for name in _OPTIONS))
+    thinking = (
+        getattr(request.model, "thinking", None),
+        *(at(each, "thinking") for each in options),
     )
+    behaviors = (at(each, "block_binding", "prefix_mismatch_behavior") for each in thinking)
+    return "drop_block" in behaviors
+
+
+def _describe(tools: tuple[Any, ...]) -> list[Any]:
+    return [each if isinstance(each, dict) else convert_to_openai_tool(each) for each in tools]

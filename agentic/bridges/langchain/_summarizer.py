@@ -21,7 +21,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import ConfigDict, PrivateAttr
 
-from agentic._validate import must_be_async
+from agentic._base._validate import must_be_async
 from agentic.bridges.langchain._messages import read_message
 from agentic.context.budget import Compactor
 from agentic.messages import ContextSummary, Message, SummaryText, ToolCall, ToolResult
@@ -103,8 +103,8 @@ class _CompactorModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        given = [self._with_notes(message) for message in _messages_in(messages)]
-        summary = await self._compactor.compact(given)
+        history = [self._with_notes(message) for message in _messages_in(messages)]
+        summary = await self._compactor.compact(history)
         for old in list(self._made)[: 1 - _MOST_SUMMARIES]:
             del self._made[old]
         # SummarizationMiddleware strips the text that it keeps.
@@ -114,22 +114,22 @@ class _CompactorModel(BaseChatModel):
     def _with_notes(self, message: Message) -> Message:
         """Return a summary that was made here as such, and any other message as it is."""
         text = message.content.removeprefix(_SUMMARY_PREFIX)
-        known = self._made.get(text.strip())
-        if known is None or text == message.content:
+        entry = self._made.get(text.strip())
+        if entry is None or text == message.content:
             return message
-        return ContextSummary(known, 0, notes=known.notes).to_message()
+        return ContextSummary(entry, 0, notes=entry.notes).to_message()
 
 
 def _messages_in(prompt: list[BaseMessage]) -> list[Message]:
     """Return the messages that a prompt contains as text, or the prompt itself if it has none."""
-    given = [read_message(message) for message in prompt]
-    if len(given) != 1:
-        return given
-    text = given[0].content
+    history = [read_message(message) for message in prompt]
+    if len(history) != 1:
+        return history
+    text = history[0].content
     prefix = _PREFIX.search(text)
     # Only XML is escaped: after a prefix, a tag is what somebody said.
-    quoted = prefix is not None and text.find(_TAG, 0, prefix.start()) < 0
-    return list(_paired((_from_prefixes if quoted else _from_xml)(text))) or given
+    is_quoted = prefix is not None and text.find(_TAG, 0, prefix.start()) < 0
+    return list(_paired((_from_prefixes if is_quoted else _from_xml)(text))) or history
 
 
 def _from_xml(text: str) -> Iterator[Message]:
@@ -149,14 +149,14 @@ def _from_xml(text: str) -> Iterator[Message]:
 def _from_prefixes(text: str) -> Iterator[Message]:
     text = text.removesuffix("\n</messages>")  # the prompt ends with it
     starts = list(_PREFIX.finditer(text))
-    ends = [*(found.start() - 1 for found in starts[1:]), len(text)]
-    for found, end in zip(starts, ends, strict=False):
-        content = text[found.end() : end]
-        written = _PREFIX_CALLS.search(content) if found.group(1) == "AI" else None
-        calls = _literal(written.group()) if written else []
-        if written and calls:
-            content = content[: written.start()]
-        yield _message(found.group(1).lower(), content, calls)
+    ends = [*(match.start() - 1 for match in starts[1:]), len(text)]
+    for match, end in zip(starts, ends, strict=False):
+        content = text[match.end() : end]
+        calls_match = _PREFIX_CALLS.search(content) if match.group(1) == "AI" else None
+        calls = _literal(calls_match.group()) if calls_match else []
+        if calls_match and calls:
+            content = content[: calls_match.start()]
+        yield _message(match.group(1).lower(), content, calls)
 
 
 def _literal(text: str) -> list[ToolCall]:

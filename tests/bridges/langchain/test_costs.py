@@ -43,8 +43,8 @@ def test_turn_reads_only_what_is_new(parts: Any) -> None:
 
     texts = [text for text in counter.counted if text[:1] in "uar" and " " in text]
     assert len(texts) == len(set(texts)) == 180
-    (conversation,) = middleware._pool._live
-    assert len(conversation.messages) == len(items) == 240
+    (conversation,) = middleware._pool._live.entries
+    assert len(conversation.view.mirror.messages) == len(items) == 240
 
 
 @pytest.mark.no_cover

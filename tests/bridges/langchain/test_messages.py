@@ -22,6 +22,7 @@ from langchain_core.messages import (
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from agentic.bridges.langchain import from_message, to_message
+from agentic.bridges.langchain._conversation import LangchainForm
 from agentic.errors import ConfigError
 from agentic.messages import (
     ContextSummary,
@@ -336,3 +337,13 @@ def test_size_of_the_last_request_survives(
         assert reply.usage == Usage(130, 9, 139)
         found = reply.request_usage
         assert (found and (found.input, found.output)) == size
+
+
+def test_two_results_in_place_of_one_are_two_messages() -> None:
+    """As where a reply repeats an id: a ToolMessage answers one call."""
+    form, output = LangchainForm(), ToolMessage("red", tool_call_id="c1")
+    results = [ToolResult("c1", "look", "red"), ToolResult("c1", "look", "green")]
+
+    written = form.edit([output], form.read(output), [Message("tool", tool_results=results)])
+
+    assert [each.text for each in written] == ["red", "green"]

@@ -316,7 +316,7 @@ def test_threads_do_not_mix(parts: Any, hook: str) -> None:
             words = {w for m in model.requests[-1] for w in m.text.split() if w.endswith("!")}
             assert words == {f"t{thread}!"}
 
-    assert len(middleware._pool._live) == 4
+    assert len(middleware._pool) == 4
     assert middleware.compactor.asked < 70
 
 
@@ -506,7 +506,7 @@ def test_a_cancelled_request_leaves_no_trace(parts: Any) -> None:
 
         assert "Slow summary." in model.requests[0][0].text
         assert Slow.asked == 2
-        assert len(middleware._pool._live) == 1
+        assert len(middleware._pool) == 1
 
     asyncio.run(main())
 
@@ -734,3 +734,48 @@ def test_wrong_options_are_named(options: dict[str, Any], message: str) -> None:
     """At construction, not at the first request."""
     with pytest.raises(ConfigError, match=message):
         ContextMiddleware(**options)
+
+
+@pytest.mark.parametrize(
+    ("mode", "keys", "shows"),
+    [
+        ("values", None, True),
+        ("values", ["messages"], False),
+        ("updates", None, True),
+        ("updates", ["messages"], False),
+        ("messages", None, False),
+        ("tasks", ["messages"], True),
+    ],
+)
+def test_what_is_remembered_shows_in_streams_as_the_page_says(
+    parts: Any, mode: str, keys: list[str] | None, shows: bool
+) -> None:
+    """LangGraph streams every channel of a state, and the caller can name those that are wanted."""
+    saver = InMemorySaver()
+    agent = create_agent(parts.model(), middleware=[parts.middleware()], checkpointer=saver)
+    _ask(agent, 0)
+
+    request = {"messages": [HumanMessage("hi")]}
+    streamed = agent.stream(request, _thread("1"), stream_mode=mode, output_keys=keys)
+
+    assert ("agentic_context" in repr(list(streamed))) is shows
+    assert agent.get_state(_thread("1")).values["agentic_context"]["mark"]
+
+
+def test_nothing_parts_a_call_from_its_result(parts: Any) -> None:
+    """Also where an orphan between two replies of one round was left out."""
+    asked = AIMessage("", tool_calls=[{"name": "run", "args": {"n": 1}, "id": "c1"}])
+    items = [
+        HumanMessage("Run it."),
+        asked,
+        ToolMessage("of no call", tool_call_id="c9"),
+        AIMessage("It runs."),
+        ToolMessage("red", tool_call_id="c1"),
+        HumanMessage("So?"),
+    ]
+    model = parts.model()
+    create_agent(model, [parts.run], middleware=[parts.middleware()]).invoke({"messages": items})
+
+    sent = [each.text for each in model.requests[0] if each.type != "system"]
+    # The run ends with a reply, and a word of ours stays behind it wherever it was sent.
+    assert sent == ["Run it.", "", "red", "It runs.", "Continue.", "So?"]
