@@ -1,13 +1,12 @@
 """Capabilities for agents of Pydantic AI: a budget for their requests, limits for tool returns.
 
-Start with `ContextBudget` and `TruncateToolReturns`. It needs pydantic-ai-slim 2.64 or newer:
-pip install 'agentic-weave[pydantic-ai]'.
+Start with `ContextBudget` and `TruncateToolReturns`. It needs pydantic-ai-slim 2.62 or newer:
+the extra `pydantic-ai`.
 """
 
-from agentic import _imports
-from agentic.bridges import _versions
+from agentic._base import _imports, _versions
 
-_versions.require("pydantic_ai", "pydantic-ai-slim", "pydantic-ai", "2.64")
+_versions.require("bridges.pydantic_ai", "pydantic-ai-slim", "pydantic-ai", "2.62")
 
 with _imports.quietly():
     from agentic.bridges.pydantic_ai._budget import ContextBudget

@@ -9,26 +9,29 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import attrs
-from pydantic_ai import RunContext
+from pydantic_ai import RunContext, exceptions
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.exceptions import ModelContextWindowExceededError, RetryModelRequest
-from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.exceptions import ModelContextWindowExceededError
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse
 from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
 
-from agentic._validate import is_whole
-from agentic._waiting import LoopLock, off_loop
-from agentic.bridges._view_parts import ViewParts, log_notes, tools_as_one
-from agentic.bridges.pydantic_ai._history import History
-from agentic.bridges.pydantic_ai._read import METADATA_KEY
+from agentic._base._validate import is_whole
+from agentic._base._waiting import LoopLock
+from agentic.bridges._asking import decision_of
+from agentic.bridges.kit import ListView
+from agentic.bridges.kit._view_parts import ViewParts
+from agentic.bridges.pydantic_ai._form import PydanticForm
+from agentic.bridges.pydantic_ai._read import METADATA_KEY, ours, read
+from agentic.bridges.pydantic_ai._usage import usage
 from agentic.context.budget import CompactionTarget, Compactor, Policy
 from agentic.context.strategies import Chain, ContextStrategy
-from agentic.context.view import Prepared, Removal, View
-from agentic.errors import ConfigError
+from agentic.context.view import Prepared, Removal
+from agentic.errors import ConfigError, ContextOverflow
+from agentic.loop import Decision, Input
 from agentic.messages import Message
 from agentic.providers.kit import at
 from agentic.providers.overflow import is_context_overflow
 from agentic.tokens import Counter
-from agentic.tools import ToolDefinition
 
 _Deps = TypeVar("_Deps")
 
@@ -37,20 +40,14 @@ _log = logging.getLogger(__name__)
 
 
 @attrs.define(eq=False)
-class _KnownConversation:
+class _Remembered:
     """What is remembered of one conversation."""
 
-    view: View
-    history: History = attrs.field(factory=History)
-    latest: Prepared | None = None
-    """The decision about the latest request, of whichever run."""
+    view: ListView
     adopted: Any = None
     """The state in the messages that the View began with, or that it wrote."""
-    described: Any = None
-    """The tools of the latest request, as the framework describes them."""
-    tools: tuple[ToolDefinition, ...] = ()
-    """The same, as a View measures them."""
     lock: LoopLock = attrs.field(factory=LoopLock)
+    """For the two steps after a refusal, between which no other request may be."""
 
 
 @attrs.define(eq=False)
@@ -61,7 +58,7 @@ class _RunRequest:
     """The messages that it was made from, without a paused reply."""
     paused: list[ModelMessage]
     """The reply that is continued, if one is: it stays the last message."""
-    prepared: Prepared
+    prepared: Prepared | None
     smaller: list[ModelMessage] | None = None
     """What to send in the next attempt, after this one was refused as too large."""
 
@@ -90,7 +87,8 @@ class ContextBudget(AbstractCapability[_Deps]):
     """The name of a model, the size of its window in tokens, or a complete Policy."""
     _: dataclasses.KW_ONLY
     compactor: Compactor | None = None
-    """Writes the summaries; by default a Digest, which needs no model."""
+    """Writes the summaries; by default a Digest, which needs no model. A `Continuation()` asks the
+    agent's own model."""
     strategies: Chain | Sequence[ContextStrategy] = ()
     """Applied to the messages when an epoch begins."""
     counter: Counter | None = None
@@ -101,7 +99,7 @@ class ContextBudget(AbstractCapability[_Deps]):
     max_conversations: int = 100
     """How many conversations are remembered. The state of any other is read from its messages."""
     _parts: ViewParts = dataclasses.field(init=False, repr=False)
-    _conversations: dict[str, _KnownConversation] = dataclasses.field(
+    _conversations: dict[str, _Remembered] = dataclasses.field(
         default_factory=dict, init=False, repr=False
     )
     _request: _RunRequest | None = dataclasses.field(default=None, init=False, repr=False)
@@ -126,39 +124,51 @@ class ContextBudget(AbstractCapability[_Deps]):
         self, ctx: RunContext[_Deps], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         """Put the messages that fit into the request."""
-        given = list(request_context.messages)
+        history = list(request_context.messages)
         # Here, and not in `prepare_model_request`, which runs for each attempt. A paused reply is
         # continued: it stays the last message, after the request it began with.
-        paused = [given.pop()] if isinstance(given[-1], ModelResponse) else []
-        known = self._conversation(ctx)
-        async with known.lock:  # a View decides about one request at a time
-            prepared = await self._prepare(known, ctx, given, request_context)
-            self._request = _RunRequest(given, paused, prepared)
+        tail = [history.pop()] if isinstance(history[-1], ModelResponse) else []
+        conversation = self._conversation(ctx)
+        async with conversation.lock:
+            messages = await self._fit(conversation, ctx, history, request_context)
+            self._request = _RunRequest(history, tail, conversation.view.latest)
             # Another list: applications store `new_messages()`, which must not have a gap.
-            messages = await off_loop(len(given), self._take, known, ctx, prepared)
-            request_context.messages = [*messages, *paused]
+            request_context.messages = [*messages, *tail]
         return request_context
 
     async def on_model_request_error(
         self, ctx: RunContext[_Deps], *, request_context: ModelRequestContext, error: Exception
     ) -> ModelResponse:
         """After a context overflow, try once more with a strictly smaller request."""
-        known, request = self._conversation(ctx), self._request
-        refused = isinstance(error, ModelContextWindowExceededError) or is_context_overflow(error)
+        conversation, request = self._conversation(ctx), self._request
+        is_overflow = isinstance(error, ModelContextWindowExceededError) or is_context_overflow(
+            error
+        )
         # One retry for each request, as in every other bridge.
-        if not refused or request is None or request.smaller is not None:
+        if not is_overflow or request is None or request.smaller is not None:
             raise error
-        async with known.lock:
-            if known.latest is not request.prepared:
+        async with conversation.lock:
+            if conversation.view.latest is not request.prepared:
                 # A parallel run was served meanwhile, and a View shrinks what it prepared last.
-                await self._prepare(known, ctx, request.given, request_context)
-            target = self._target(known, ctx)
-            prepared = await known.view.shrink(request.prepared.messages, target=target)
-            if prepared is None:
-                raise error
-            messages = await off_loop(len(request.given), self._take, known, ctx, prepared)
+                await self._fit(conversation, ctx, request.given, request_context)
+            try:
+                messages = await self._fit(
+                    conversation, ctx, request.given, request_context, refused=True
+                )
+            except ContextOverflow:
+                raise error from None
             request.smaller = [*messages, *request.paused]
-        raise RetryModelRequest from error
+        retry = getattr(exceptions, "RetryModelRequest", None)
+        if retry is not None:
+            raise retry from error
+        # Before 2.64 a request is not made anew. Its reply can be given here, but not its stream.
+        if request_context.streaming:
+            raise error
+        return await request_context.model.request(
+            request.smaller,
+            request_context.model_settings,
+            request_context.model_request_parameters,
+        )
 
     async def prepare_model_request(
         self, ctx: RunContext[_Deps], request_context: ModelRequestContext
@@ -173,111 +183,129 @@ class ContextBudget(AbstractCapability[_Deps]):
 
         Its messages and positions are those of the View. None if the conversation is not known.
         """
-        known = self._conversations.get(conversation_id)
-        return None if known is None else known.latest
+        conversation = self._conversations.get(conversation_id)
+        return None if conversation is None else conversation.view.latest
 
     def explain(self, conversation_id: str) -> list[Removal]:
         """Return what is missing from a conversation's latest request or shortened in it, and why.
 
         Positions refer to the framework's messages.
         """
-        known = self._conversations.get(conversation_id)
-        if known is None:
-            return []
-        unit_of = known.history.unit_of
-        return [
-            attrs.evolve(each, positions=tuple(dict.fromkeys(map(unit_of, each.positions))))
-            for each in known.view.explain()
-        ]
+        conversation = self._conversations.get(conversation_id)
+        return [] if conversation is None else conversation.view.explain()
 
-    def _conversation(self, ctx: RunContext[_Deps]) -> _KnownConversation:
+    def _conversation(self, ctx: RunContext[_Deps]) -> _Remembered:
         name = ctx.conversation_id or ""
-        known = self._conversations.pop(name, None) or _KnownConversation(self._parts.view(None))
+        conversation = self._conversations.pop(name, None) or self._new_conversation()
         # By use: a dict keeps the order of insertion, so the first one was idle longest.
-        self._conversations[name] = known
+        self._conversations[name] = conversation
         while len(self._conversations) > self.max_conversations:
             del self._conversations[next(iter(self._conversations))]
-        return known
+        return conversation
 
-    async def _prepare(
+    def _new_conversation(self) -> _Remembered:
+        view = ListView(PydanticForm(), self._parts, check=lambda: self._adopt(conversation))
+        conversation = _Remembered(view)
+        return conversation
+
+    async def _fit(
         self,
-        known: _KnownConversation,
+        conversation: _Remembered,
         ctx: RunContext[_Deps],
-        given: list[ModelMessage],
+        history: list[ModelMessage],
         request_context: ModelRequestContext,
-    ) -> Prepared:
-        """Return what the conversation's View decides about a run's messages."""
-        await off_loop(len(given), self._read, known, given)
-        known.view.model = request_context.model.model_name
-        known.view.server_drops = _asks_to_drop(request_context.model_settings)
-        return await known.view.prepare(
-            known.history.messages,
-            system_prompt=_instructions(request_context.model_request_parameters),
-            tools=self._tools(known, ctx, request_context.model_request_parameters),
-            target=self._target(known, ctx),
+        *,
+        refused: bool = False,
+    ) -> list[ModelMessage]:
+        """Return what to send of a run's messages."""
+        parameters = request_context.model_request_parameters
+        view = conversation.view.view
+        view.model = request_context.model.model_name
+        view.server_drops = _asks_to_drop(request_context.model_settings)
+
+        async def ask(aside: Input) -> Decision:
+            messages = conversation.view.write_aside(list(aside.history))
+            return await _ask(messages, history, request_context)
+
+        view.ask = ask
+        messages = await conversation.view.fit_async(
+            history,
+            system_prompt=_instructions(parameters),
+            tools=_describe_tools(ctx, parameters),
+            target=self._target(conversation, ctx),
+            refused=refused,
         )
+        compaction = conversation.view.latest and conversation.view.latest.compaction
+        # In the metadata of the request, which is stored with it and never sent: so it survives the
+        # framework's serializer, and another process has nothing to be given. With `rewrite`, the
+        # summary is one of the messages, and has its state in its own metadata.
+        if compaction and compaction.changed and not self.rewrite:
+            conversation.adopted = conversation.view.state()["view"]
+            latest = ctx.messages[-1]
+            latest.metadata = {**(latest.metadata or {}), METADATA_KEY: conversation.adopted}
+        return messages
 
-    def _read(self, known: _KnownConversation, given: list[ModelMessage]) -> None:
-        """Read the messages; a summary that another process noted in them is used."""
-        known.history.read(given, known.view.covered)
-        state = known.history.new_state
+    def _adopt(self, conversation: _Remembered) -> None:
+        """Go on from a summary that another process noted in the messages that are new."""
+        mirror = conversation.view.mirror
+        states = (ours(item.metadata) for item in reversed(mirror.items[mirror.fresh_from :]))
+        state = next((each for each in states if isinstance(each, dict)), None)
         # Once: going back to it after a later summary would mean a summary at every request.
-        if state is None or state == known.adopted:
+        if state is None or state == conversation.adopted:
             return
-        known.adopted = state
-        view: View | None = None
-        # Whoever wrote the messages wrote their metadata: anything may be in it.
+        conversation.adopted = state
+        # Whoever wrote the messages wrote their metadata: anything may be in it. A forged one could
+        # make a View leave out the system prompt.
         with contextlib.suppress(ConfigError, TypeError, AttributeError):
-            # A forged one could make a View leave out the system prompt.
-            if _keeps_prompts(state, known.history.messages):
-                view = self._parts.view(state)
-        if view is None:  # what is wrong would quote the summary
-            _log.warning("a summary's state is not used: it is damaged, or of another version")
-        else:
-            known.view = view
+            if _keeps_prompts(state, mirror.messages):
+                conversation.view.restore(state)
+                return
+        # What is wrong would quote the summary.
+        _log.warning("a summary's state is not used: it is damaged, or of another version")
 
-    def _target(self, known: _KnownConversation, ctx: RunContext[_Deps]) -> CompactionTarget | None:
+    def _target(self, conversation: _Remembered, ctx: RunContext[_Deps]) -> CompactionTarget | None:
         if not self.rewrite:
             return None
 
         async def replace(_: list[Message], after: list[Message]) -> list[Message]:
             # In place: the run goes on with this very list.
-            ctx.messages[:] = known.history.write(after)
+            ctx.messages[:] = conversation.view.mirror.write(after)
             return after
 
         return CompactionTarget(self._shared, ctx.run_id or "", replace)
 
-    def _take(
-        self, known: _KnownConversation, ctx: RunContext[_Deps], prepared: Prepared
-    ) -> list[ModelMessage]:
-        known.latest = prepared
-        log_notes(_log, prepared)
-        compaction = prepared.compaction
-        # In the metadata of the request, which is stored with it and never sent: so it survives the
-        # framework's serializer, and another process has nothing to be given. With `rewrite`, the
-        # summary is one of the messages, and has its state in its own metadata.
-        if compaction is not None and compaction.changed and not self.rewrite:
-            known.adopted = known.view.state()
-            latest = ctx.messages[-1]
-            latest.metadata = {**(latest.metadata or {}), METADATA_KEY: known.adopted}
-        return known.history.write(prepared.messages)
 
-    def _tools(
-        self, known: _KnownConversation, ctx: RunContext[_Deps], parameters: ModelRequestParameters
-    ) -> tuple[ToolDefinition, ...]:
-        """Return the tools of a request, as a View measures them."""
-        described = [
-            (tool.name, tool.description, tool.parameters_json_schema)
-            for tool in (*parameters.function_tools, *parameters.output_tools)
-            # A deferred tool is only sent after the model has found it.
-            if not tool.defer_loading or tool.name in ctx.discovered_tool_names
-        ]
-        if parameters.output_object is not None:
-            described.append(("", "", parameters.output_object.json_schema))
-        if described != known.described:
-            known.described = described
-            known.tools = tools_as_one(described)
-        return known.tools
+def _describe_tools(ctx: RunContext[Any], parameters: ModelRequestParameters) -> list[Any]:
+    """Return what the model is told about tools and outputs, to be measured."""
+    descriptions: list[Any] = [
+        (tool.name, tool.description, tool.parameters_json_schema)
+        for tool in (*parameters.function_tools, *parameters.output_tools)
+        # A deferred tool is only sent after the model has found it.
+        if not tool.defer_loading or tool.name in ctx.discovered_tool_names
+    ]
+    if parameters.output_object is not None:
+        descriptions.append(("", "", parameters.output_object.json_schema))
+    return descriptions
+
+
+async def _ask(
+    messages: list[ModelMessage],
+    history: Sequence[ModelMessage],
+    request_context: ModelRequestContext,
+) -> Decision:
+    """Ask the agent's model for a summary, by a request like the others of the run."""
+    latest, last = messages[-1], history[-1]
+    # The framework takes the instructions from the latest request.
+    if isinstance(latest, ModelRequest) and isinstance(last, ModelRequest):
+        messages = [*messages[:-1], dataclasses.replace(latest, instructions=last.instructions)]
+    model, parameters = request_context.model, request_context.model_request_parameters
+    # As the framework does before each request, so that all is sent as it was before. Older
+    # versions have no such step.
+    prepare = getattr(model, "prepare_messages", None)
+    messages = messages if prepare is None else prepare(messages, parameters)
+    response = await model.request(messages, request_context.model_settings, parameters)
+    (reply,) = (reading.message for reading in read(response, of_view=True))
+    return decision_of(attrs.evolve(reply, usage=usage(response.usage)), response.finish_reason)
 
 
 def _asks_to_drop(settings: Any) -> bool:
@@ -287,16 +315,16 @@ def _asks_to_drop(settings: Any) -> bool:
     turn is without its reasoning, so that turn is better sent as text.
     """
     thinking = at(settings, "anthropic_thinking"), at(settings, "extra_body", "thinking")
-    asked = (at(each, "block_binding", "prefix_mismatch_behavior") for each in thinking)
-    return "drop_block" in asked
+    behaviors = (at(each, "block_binding", "prefix_mismatch_behavior") for each in thinking)
+    return "drop_block" in behaviors
 
 
 def _keeps_prompts(state: Mapping[str, Any], messages: Sequence[Message]) -> bool:
     """Return whether a state keeps what a View always keeps; a client may have written it."""
     compaction = state.get("compaction") or {}
     prompts = itertools.takewhile(lambda each: each.role == "system" and not each.summary, messages)
-    covered: int = min(sum(1 for _ in prompts), compaction.get("covered", 0))
-    return set(range(covered)) <= set(compaction.get("kept", ()))
+    length: int = min(sum(1 for _ in prompts), compaction.get("covered", 0))
+    return set(range(length)) <= set(compaction.get("kept", ()))
 
 
 def _instructions(parameters: ModelRequestParameters) -> str:

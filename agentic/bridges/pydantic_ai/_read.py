@@ -35,8 +35,13 @@ UPLOADED = "uploaded_file"
 _KINDS = {"denied": "not_allowed", "interrupted": "interrupted", "retried": "bad_arguments"}
 """The kind of a `ToolError`, by the outcome of a result. Any other outcome but success is a tool
 that raised."""
-# With the last trace of its loading, a capability's instructions and tools would be gone.
-_LOADS = (theirs.CapabilityLoadDeltaPart, theirs.LoadCapabilityReturnPart)
+# With the last trace of its loading, a capability's instructions and tools would be gone. The first
+# of these parts came with 2.63.
+_LOADS = tuple(
+    getattr(theirs, name)
+    for name in ("CapabilityLoadDeltaPart", "LoadCapabilityReturnPart")
+    if hasattr(theirs, name)
+)
 _URL_TYPES = {"image": "image/*", "audio": "audio/*", "video": "video/*"}
 SUMMED = "summed"
 """In the metadata of a message: whether its usage adds up several requests."""
@@ -47,7 +52,7 @@ INPUTS_MEASURED = ("context_input_tokens", "initial_input_tokens")
 
 
 @attrs.frozen(eq=False)
-class Reading:
+class ReadMessage:
     """A message, and the positions of its parts in the framework's message."""
 
     message: Message
@@ -65,35 +70,29 @@ def to_messages(history: Sequence[theirs.ModelMessage]) -> list[Message]:
     Raises:
         ConfigError: an item is no message of the framework.
     """
-    return [reading.message for given in history for reading in read(given)]
+    return [reading.message for message in history for reading in read(message)]
 
 
-def read(given: theirs.ModelMessage, mark: str = "") -> list[Reading]:
+def read(message: theirs.ModelMessage, *, of_view: bool = False) -> list[ReadMessage]:
     """Return the messages that a request or a response holds.
 
-    With a `mark`, each message gets an id that begins with it, by which an edited copy is known.
+    For a View, a reply says whether it has reasoning, which may be nothing but a signature.
     """
-    if isinstance(given, theirs.ModelResponse):
-        return [Reading(_read_response(given, f"{mark}.0" if mark else None), _all_of(given))]
-    if not isinstance(given, theirs.ModelRequest):
+    if isinstance(message, theirs.ModelResponse):
+        reply = _read_response(message, of_view=of_view)
+        return [ReadMessage(reply, tuple(range(len(message.parts))))]
+    if not isinstance(message, theirs.ModelRequest):
         remedy = "pass result.all_messages(), or read JSON by ModelMessagesTypeAdapter"
-        raise ConfigError("messages", given, "ModelRequest and ModelResponse objects", remedy)
-    groups = _groups(given.parts)
+        raise ConfigError("messages", message, "ModelRequest and ModelResponse objects", remedy)
     return [
-        Reading(
-            _read_group(role, [given.parts[at] for at in places], mark and f"{mark}.{n}"), places
-        )
-        for n, (role, places) in enumerate(groups)
+        ReadMessage(_read_group(role, [message.parts[at] for at in places]), places)
+        for role, places in _groups(message.parts)
     ]
 
 
 def ours(metadata: Any) -> Any:
     """Return our data in the metadata of a part or a message; None if there is none."""
     return metadata.get(METADATA_KEY) if isinstance(metadata, Mapping) else None
-
-
-def _all_of(given: theirs.ModelResponse) -> tuple[int, ...]:
-    return tuple(range(len(given.parts)))
 
 
 def _groups(parts: Sequence[Any]) -> list[tuple[Role, tuple[int, ...]]]:
@@ -139,21 +138,20 @@ def role_of(part: Any) -> Role | None:
     return None
 
 
-def _read_group(role: Role, parts: list[Any], mark: str) -> Message:
-    pinned = any(isinstance(part, _LOADS) for part in parts)
-    fields: dict[str, Any] = {"pinned": pinned, "id": mark or None}
+def _read_group(role: Role, parts: list[Any]) -> Message:
+    is_pinned = any(isinstance(part, _LOADS) for part in parts)
     if role == "tool":
         results = [_read_result(part) for part in parts if role_of(part) == "tool"]
-        return Message("tool", tool_results=results, **fields)
+        return Message("tool", tool_results=results, pinned=is_pinned)
     if role == "user":
         items = [item for part in parts for item in _items_of(part)]
         media = [_read_media(item) for item in items if not isinstance(item, _TEXTS)]
-        return Message("user", _join(map(_text_of, items)), media=media, **fields)
+        return Message("user", _join(map(_text_of, items)), media=media, pinned=is_pinned)
     first = next((part for part in parts if role_of(part)), None)
     if isinstance(first, theirs.CompactionPart):
         return Message("system", first.content or "", summary=_read_summary(first))
     text = "" if first is None else _system_text(first)
-    return Message("system", text, **fields)
+    return Message("system", text, pinned=is_pinned)
 
 
 _TEXTS = (str, theirs.TextContent, theirs.CachePoint)
@@ -180,10 +178,10 @@ def _system_text(part: Any) -> str:
 
 def _read_summary(part: theirs.CompactionPart) -> ContextSummary:
     """Return the state of a summary; what another capability wrote is a summary without counts."""
-    stored, text = ours(part.metadata), part.content or ""
-    if isinstance(stored, dict):
+    data, text = ours(part.metadata), part.content or ""
+    if isinstance(data, dict):
         try:
-            return ContextSummary.from_dict(stored)
+            return ContextSummary.from_dict(data)
         except ConfigError:
             pass  # of a newer version, or damaged: the text is still a summary
     return read_summary(text) or ContextSummary(text, 0)
@@ -202,26 +200,24 @@ def _read_result(part: Any) -> ToolResult:
     return ToolResult(part.tool_call_id, part.tool_name, error=error, media=media)
 
 
-def _read_response(given: theirs.ModelResponse, mark: str | None) -> Message:
-    thoughts = [part.content for part in given.parts if isinstance(part, theirs.ThinkingPart)]
-    used, last_request = _read_usage(given)
+def _read_response(response: theirs.ModelResponse, *, of_view: bool) -> Message:
+    thoughts = [part.content for part in response.parts if isinstance(part, theirs.ThinkingPart)]
+    usage, last_request = _read_usage(response)
     return Message(
         "assistant",
-        _join(_reply_texts(given.parts)),
+        _join(_reply_texts(response.parts)),
         reasoning=_join(iter(thoughts)),
         tool_calls=[
             ToolCall(part.tool_call_id, part.tool_name, _arguments(part))
-            for part in given.parts
+            for part in response.parts
             if isinstance(part, theirs.ToolCallPart)
         ],
-        media=list(_reply_media(given.parts)),
+        media=list(_reply_media(response.parts)),
         # The provider's own summary may be encrypted, and stands for all before it.
-        pinned=any(isinstance(part, theirs.CompactionPart) for part in given.parts),
-        usage=used,
+        pinned=any(isinstance(part, theirs.CompactionPart) for part in response.parts),
+        usage=usage,
         last_request=last_request,
-        id=mark,
-        # For a View: says that there is reasoning, which may be nothing but a signature.
-        native=decoded_native(_NAME, None, holds_reasoning=True) if mark and thoughts else None,
+        native=decoded_native(_NAME, None, holds_reasoning=True) if of_view and thoughts else None,
     )
 
 
@@ -252,38 +248,42 @@ def _arguments(part: theirs.ToolCallPart | theirs.NativeToolCallPart) -> str:
     return part.args_as_json_str() if part.args else ""
 
 
-def _read_usage(given: theirs.ModelResponse) -> tuple[Usage | None, Usage | None]:
+def _read_usage(response: theirs.ModelResponse) -> tuple[Usage | None, Usage | None]:
     """Return what a response used, and the part of its last request if it took several."""
-    if not given.usage.has_values():
+    if not response.usage.has_values():
         return None, None
-    used = usage(given.usage)
+    counts = usage(response.usage)
     # Where the usage is the sum of several requests, the framework notes how large the context was,
     # as far as it knows (pydantic_ai/_context_size.py, 2.68.0). Zero is that of a compaction.
-    internal = (given.metadata or {}).get(INTERNAL)
-    noted = internal if isinstance(internal, Mapping) else {}
-    measured = next((noted[key] for key in INPUTS_MEASURED if type(noted.get(key)) is int), None)
-    if measured == used.input:
-        return used, None
-    if measured is not None:
-        last = Usage(measured, used.output, reasoning=used.reasoning) if measured else None
-        return attrs.evolve(used, summed=True), last
-    ours = (given.metadata or {}).get(METADATA_KEY)
-    summed = isinstance(ours, Mapping) and ours.get(SUMMED) is True
-    hosted = any(isinstance(part, theirs.NativeToolCallPart) for part in given.parts)
-    return attrs.evolve(used, summed=summed or hosted), None
+    internal = (response.metadata or {}).get(INTERNAL)
+    notes = internal if isinstance(internal, Mapping) else {}
+    input_tokens = next(
+        (notes[key] for key in INPUTS_MEASURED if type(notes.get(key)) is int), None
+    )
+    if input_tokens == counts.input:
+        return counts, None
+    if input_tokens is not None:
+        last = (
+            Usage(input_tokens, counts.output, reasoning=counts.reasoning) if input_tokens else None
+        )
+        return attrs.evolve(counts, summed=True), last
+    ours = (response.metadata or {}).get(METADATA_KEY)
+    is_sum = isinstance(ours, Mapping) and ours.get(SUMMED) is True
+    is_hosted = any(isinstance(part, theirs.NativeToolCallPart) for part in response.parts)
+    return attrs.evolve(counts, summed=is_sum or is_hosted), None
 
 
-def _read_media(given: theirs.MultiModalContent) -> Media:
-    if isinstance(given, theirs.BinaryContent):
-        return Media(given.media_type, given.data)
-    if isinstance(given, theirs.UploadedFile):
-        stored = {"file_id": given.file_id, "provider_name": given.provider_name}
-        return Media(_media_type(given), extra={UPLOADED: stored})
-    return Media(_media_type(given), url=given.url)
+def _read_media(content: theirs.MultiModalContent) -> Media:
+    if isinstance(content, theirs.BinaryContent):
+        return Media(content.media_type, content.data)
+    if isinstance(content, theirs.UploadedFile):
+        data = {"file_id": content.file_id, "provider_name": content.provider_name}
+        return Media(_media_type(content), extra={UPLOADED: data})
+    return Media(_media_type(content), url=content.url)
 
 
 def _media_type(
-    given: theirs.ImageUrl
+    content: theirs.ImageUrl
     | theirs.AudioUrl
     | theirs.DocumentUrl
     | theirs.VideoUrl
@@ -291,9 +291,9 @@ def _media_type(
 ) -> str:
     """Return the media type; the framework raises if it can tell it from neither name nor type."""
     try:
-        return given.media_type
+        return content.media_type
     except ValueError:
-        return _URL_TYPES.get(given.kind.partition("-")[0], "application/octet-stream")
+        return _URL_TYPES.get(content.kind.partition("-")[0], "application/octet-stream")
 
 
 def _join(texts: Iterator[str]) -> str:

@@ -63,9 +63,9 @@ class TruncateToolReturns(AbstractCapability[_Deps]):
         # One of the framework's own tools, whose results it reads itself.
         if tool_def.tool_kind is not None:
             return result
-        given = result.return_value if isinstance(result, ToolReturn) else result
+        value = result.return_value if isinstance(result, ToolReturn) else result
         # The framework's own part, so that the text is what the model would read.
-        part = ToolReturnPart(call.tool_name, given)
+        part = ToolReturnPart(call.tool_name, value)
         cut = self.options.apply(part.model_response_str())
         if not cut.truncated:
             return result
@@ -89,6 +89,7 @@ class TruncateToolReturns(AbstractCapability[_Deps]):
             return None if self.store is None else await self.store.put(part.model_response_str())
         except Exception:  # noqa: BLE001  a store may raise anything
             _log.exception(
-                "an output of %s was not kept; its notice names no place", part.tool_name
+                "an output of %s could not be stored, so its notice does not say where it is",
+                part.tool_name,
             )
             return None

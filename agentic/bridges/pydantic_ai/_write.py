@@ -17,7 +17,7 @@ from agentic.bridges.pydantic_ai._read import (
     METADATA_KEY,
     SUMMED,
     UPLOADED,
-    Reading,
+    ReadMessage,
     role_of,
 )
 from agentic.bridges.pydantic_ai._usage import request_usage
@@ -74,11 +74,11 @@ def _sizes(message: Message) -> dict[str, Any] | None:
     """Return the metadata that says how large the last of several requests was, as far as known."""
     if message.last_request is not None:
         return {INTERNAL: {INPUTS_MEASURED[0]: message.last_request.input}}
-    summed = message.usage is not None and message.usage.summed
-    return {METADATA_KEY: {SUMMED: True}} if summed else None
+    is_sum = message.usage is not None and message.usage.summed
+    return {METADATA_KEY: {SUMMED: True}} if is_sum else None
 
 
-def edit_parts(message: Message, was: Reading, parts: Sequence[Any]) -> list[Any]:
+def edit_parts(message: Message, was: ReadMessage, parts: Sequence[Any]) -> list[Any]:
     """Return the parts of a message that was edited; `parts` are those of the original."""
     own = [parts[at] for at in was.parts]
     if message.role == "assistant":
@@ -109,7 +109,7 @@ def _request_parts(message: Message) -> Iterator[Any]:
 def _edited_reply(message: Message, original: Message, parts: list[Any]) -> Iterator[Any]:
     """Yield the parts of an edited reply: what its provider signed only holds as it was."""
     # A signature of thinking covers its text: edited thinking is left out, not sent with it.
-    wanted = [*message.tool_calls]
+    remaining = [*message.tool_calls]
     says_same = message.content == original.content
     is_stale = message.origin is not None and message.origin.without_reasoning
     keeps = {
@@ -126,34 +126,34 @@ def _edited_reply(message: Message, original: Message, parts: list[Any]) -> Iter
                 yield part
             continue
         call = next(calls)
-        if call in wanted:
-            wanted.remove(call)
+        if call in remaining:
+            remaining.remove(call)
             yield part
-    yield from (theirs.ToolCallPart(call.name, call.arguments, call.id) for call in wanted)
+    yield from (theirs.ToolCallPart(call.name, call.arguments, call.id) for call in remaining)
 
 
 def _edited_results(message: Message, original: Message, parts: list[Any]) -> Iterator[Any]:
     """Yield the results that are left; one that says the same is the framework's own part."""
-    left = list(message.tool_results)
+    rest = list(message.tool_results)
     results = iter(original.tool_results)
     for part in parts:
         if role_of(part) != "tool":
             yield part
             continue
         before = next(results)
-        after = next((each for each in left if each.call_id == before.call_id), None)
+        after = next((each for each in rest if each.call_id == before.call_id), None)
         if after is None:
             continue
-        left.remove(after)
+        rest.remove(after)
         if after == before:
             yield part
             continue
         # The files as they are: an uploaded one has more than a Media can say.
         keeps_files = after.media and after.media == before.media
         content = _with_media(_text_of(after), () if keeps_files else after.media)
-        made = _new_result(after, [content, *part.files] if keeps_files else content)
-        yield replace(made, metadata=getattr(part, "metadata", None), timestamp=part.timestamp)
-    yield from _request_parts(message.replace(tool_results=left, media=()))
+        new_part = _new_result(after, [content, *part.files] if keeps_files else content)
+        yield replace(new_part, metadata=getattr(part, "metadata", None), timestamp=part.timestamp)
+    yield from _request_parts(message.replace(tool_results=rest, media=()))
 
 
 def _edited_words(message: Message, parts: list[Any]) -> theirs.UserPromptPart:
@@ -182,9 +182,9 @@ def _with_media(text: str, media: Sequence[Media]) -> Any:
 
 
 def _content_of(media: Media) -> theirs.MultiModalContent:
-    stored = media.extra.get(UPLOADED)
-    if stored:
-        return theirs.UploadedFile(**stored, media_type=media.media_type)
+    upload = media.extra.get(UPLOADED)
+    if upload:
+        return theirs.UploadedFile(**upload, media_type=media.media_type)
     if media.url:
         kind = _URLS.get(media.media_type.partition("/")[0], theirs.DocumentUrl)
         return kind(media.url, media_type=media.media_type)

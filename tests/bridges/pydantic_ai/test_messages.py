@@ -7,10 +7,10 @@ from typing import Any
 import attrs
 import pytest
 from pydantic_ai import PydanticAIDeprecationWarning
+from pydantic_ai import messages as framework
 from pydantic_ai.messages import (
     BinaryContent,
     CachePoint,
-    CapabilityLoadDeltaPart,
     CompactionPart,
     DocumentUrl,
     FilePart,
@@ -215,9 +215,12 @@ def test_provider_compaction_is_kept() -> None:
     assert reply.pinned
 
 
+@pytest.mark.skipif(
+    not hasattr(framework, "CapabilityLoadDeltaPart"), reason="it came with pydantic-ai 2.63"
+)
 def test_loaded_capability_is_kept() -> None:
     """What a loaded capability says and offers depends on the trace of its loading."""
-    assert _read_one(CapabilityLoadDeltaPart(loaded=["files"])).pinned
+    assert _read_one(framework.CapabilityLoadDeltaPart(loaded=["files"])).pinned
 
 
 def test_other_capabilitys_summary_is_one() -> None:

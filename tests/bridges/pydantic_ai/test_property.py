@@ -18,10 +18,14 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
+from agentic.bridges.kit import Mirror
+from agentic.bridges.kit._runs import answer_each_call
 from agentic.bridges.pydantic_ai import ContextBudget, to_messages, to_model_messages
+from agentic.bridges.pydantic_ai._form import PydanticForm
 from agentic.context.budget import Policy
 from agentic.context.view import View
-from agentic.messages import Message, split_rounds
+from agentic.messages import ContextSummary, Message, split_rounds
+from agentic.providers.kit import move_record
 from agentic.testing import conversations
 from agentic.tokens import CharCounter
 
@@ -34,18 +38,29 @@ def _ask(words: str) -> ModelRequest:
 
 
 def _says(messages: Sequence[Message]) -> list[Any]:
-    """Return what messages say, without the words that only lead up to a reply."""
-    return [
-        (
-            message.role,
-            message.content,
-            message.media,
-            [(call.id, call.name, call.arguments) for call in message.tool_calls],
-            [(result.call_id, result.text) for result in message.tool_results],
-        )
-        for message in messages
-        if (message.role, message.content) != ("user", "Continue.")
-    ]
+    """Return what messages say, without the words that only lead up to a reply.
+
+    Results beside each other are one, because the framework joins the answers to a reply.
+    """
+    said: list[Any] = []
+    for message in messages:
+        calls = [(call.id, call.name, call.arguments) for call in message.tool_calls]
+        results = [(result.call_id, result.text) for result in message.tool_results]
+        if message.role == "tool" and said and said[-1][0] == "tool":
+            said[-1] = ("tool", "", said[-1][2] + message.media, [], said[-1][4] + results)
+        elif (message.role, message.content) != ("user", "Continue."):
+            said.append((message.role, message.content, message.media, calls, results))
+    return said
+
+
+def _in_order(sent: Sequence[Message], read: list[Message]) -> list[Message]:
+    """Return a view as a framework gets it: each result behind its call.
+
+    A summary that the history does not have stands behind the system's texts.
+    """
+    summaries = {id(each) for each in sent if each.summary is not None}
+    moved = list(sent) if summaries & set(map(id, read)) else move_record(sent)
+    return answer_each_call(moved, [None] * len(moved))[0]
 
 
 @settings(deadline=None)
@@ -102,10 +117,12 @@ def test_request_fits_or_says_so(framework: Any, history: list[ModelMessage]) ->
 def test_bridge_sends_what_view_sends(framework: Any, history: list[ModelMessage]) -> None:
     """A View that is asked about the same messages sends the same, also the second time."""
     view = View(_POLICY, counter=CharCounter(), compactor=framework.Naming())
-    read, budget = to_messages(history), framework.budget()
+    # Not `to_messages`: answers beside each other are read together, as the framework joins them.
+    read, budget = Mirror(PydanticForm()).read(history), framework.budget()
     for _ in range(2):
         prepared = view.prepare_sync(read)
-        assert _says(to_messages(framework.fit(budget, history))) == _says(prepared.messages)
+        sent = Mirror(PydanticForm()).read(framework.fit(budget, history))
+        assert _says(sent) == _says(_in_order(prepared.messages, read))
 
 
 @settings(deadline=None)
@@ -179,3 +196,14 @@ def test_history_may_change_anyhow(
 
 
 _REPLY = [Message("assistant", "It is done, as you asked.")]
+
+
+def test_summary_that_the_owner_keeps_stays_in_its_place(framework: Any) -> None:
+    """A list that fits is sent as the same objects, also with a summary before a system prompt."""
+    (record,) = to_model_messages([ContextSummary("Nine.", 1).to_message()])
+    history = [record, ModelRequest([SystemPromptPart("Be brief.")]), _ask("Go on.")]
+
+    sent = framework.fit(framework.budget(), history)
+
+    assert len(sent) == len(history)
+    assert all(one is other for one, other in zip(sent, history, strict=True))

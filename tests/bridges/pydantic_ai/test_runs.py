@@ -1,14 +1,28 @@
 """Streams, steps, cancellation, refusals and pauses: every way in which a run goes."""
 
 import asyncio
+import itertools
 from typing import Any
 
 import attrs
 import pydantic
 import pytest
-from pydantic_ai import Agent, NativeOutput
+from pydantic_ai import (
+    Agent,
+    DeferredToolRequests,
+    DeferredToolResults,
+    NativeOutput,
+    exceptions,
+)
 from pydantic_ai.exceptions import ModelContextWindowExceededError, ModelHTTPError
-from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    UserPromptPart,
+)
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
 
@@ -141,6 +155,8 @@ _OVERFLOWS = [
 @pytest.mark.parametrize("streamed", [False, True])
 def test_overflow_is_retried_smaller(framework: Any, error: Exception, streamed: bool) -> None:
     """A request that was refused as too large is sent once more, strictly smaller."""
+    if streamed and not hasattr(exceptions, "RetryModelRequest"):
+        pytest.skip("before pydantic-ai 2.64, a stream cannot be begun again")
     model = framework.RecordingModel(calls=0, errors=[error])
     agent = framework.agent(model, framework.budget(5_000))
     history = _long_history(framework)
@@ -319,3 +335,50 @@ def test_wrong_arguments_raise_at_once() -> None:
         ContextBudget(8_000, max_conversations="4")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="strateg"):
         ContextBudget(8_000, strategies=[3])  # type: ignore[list-item]
+
+
+def _long_turns(rounds: int) -> FunctionModel:
+    """Return a model that asks for two tools at once, then for one in each round, then replies."""
+    numbers = itertools.count()
+
+    def reply(_: list[ModelMessage], __: AgentInfo) -> ModelResponse:
+        number = next(numbers)
+        step = number % (rounds + 2)
+        if step > rounds:
+            return ModelResponse([TextPart("done " * 12)])
+        names = ["read"] if step else ["read", "write"]
+        calls = [ToolCallPart(name, {"path": "a"}, f"{name}{number}") for name in names]
+        return ModelResponse(calls)
+
+    return FunctionModel(reply)
+
+
+def test_approval_costs_no_second_summary(framework: Any) -> None:
+    """The next run joins the results of plain and of approved calls, which were two requests."""
+    budget = framework.budget()
+    agent = Agent(_long_turns(20), capabilities=[budget], output_type=[str, DeferredToolRequests])
+
+    def work(path: str) -> str:
+        return f"{path} " + "line " * 24
+
+    agent.tool_plain(work, name="read")
+    agent.tool_plain(work, name="write", requires_approval=True)
+
+    async def talk() -> None:
+        history: list[ModelMessage] = []
+        for number in range(4):
+            words = f"u{number} " + "please " * 12
+            run = await agent.run(words, message_history=history, conversation_id="c")
+            approvals = {each.tool_call_id: True for each in run.output.approvals}
+            run = await agent.run(
+                message_history=run.all_messages(),
+                deferred_tool_results=DeferredToolResults(approvals=approvals),
+                conversation_id="c",
+            )
+            history = run.all_messages()
+
+    asyncio.run(talk())
+
+    # Of 45 messages where one begins anew after an approval.
+    assert budget.compactor.asked > 5
+    assert budget.compactor.given < 20 * budget.compactor.asked

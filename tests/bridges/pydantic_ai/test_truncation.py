@@ -87,7 +87,7 @@ def test_failing_store_ends_no_run(caplog: pytest.LogCaptureFixture) -> None:
 
     [part] = _returned(lambda: _LINES, TruncateToolReturns(Options(max_lines=3), store=_Full()))
     assert part.content.startswith("line 97\n")
-    assert "not kept" in caplog.text
+    assert "could not be stored" in caplog.text
 
 
 def test_cut_is_an_event() -> None:
