@@ -19,16 +19,15 @@ from typing import Any
 
 import attrs
 
-from agentic import _imports
-from agentic.bridges._versions import require
+from agentic._base import _imports
+from agentic._base._versions import require
 from agentic.errors import ConfigError, ContextOverflow, IncompleteReply, RequestFailed
 from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
 from agentic.providers import openai_chat
 from agentic.providers._bound_requests import BoundRequests, with_beta_header, with_drop
 from agentic.providers.kit import at, items_at, text_at
-from agentic.providers.openai_chat._decider import leave_out_reasoning
-from agentic.providers.openai_chat._requests import GrowingRequests
+from agentic.providers.openai_chat._decider import GrowingRequests, leave_out_reasoning
 from agentic.providers.overflow import read_overflow
 
 __all__ = ["Decider", "PricedDecision"]
@@ -90,7 +89,7 @@ class Decider:
             raise ConfigError("model", model, "a model's name", "such as anthropic/claude-opus-4-5")
 
     def __attrs_post_init__(self) -> None:
-        require(_NAME, _NAME, _NAME, _OLDEST)
+        require("bridges.litellm", _NAME, _NAME, _OLDEST)
 
     @property
     def name(self) -> str:
@@ -111,8 +110,8 @@ class Decider:
         if self._limits is not None:
             return self._limits
         # The catalog first: each of its windows has a source, and no import takes seconds.
-        known = lookup(self.model)
-        return known if known.known else _limits_of_litellm(self.model) or known
+        limits = lookup(self.model)
+        return limits if limits.known else _limits_of_litellm(self.model) or limits
 
     async def decide(self, request: Input, /) -> PricedDecision:
         """Request the whole reply as one response.
@@ -208,25 +207,25 @@ class _Call:
     @property
     def provider(self) -> str:
         """LiteLLM's name of the provider; empty if it cannot tell."""
-        named = self._hidden.get("custom_llm_provider")
-        if not isinstance(named, str) or not named:
+        provider = self._hidden.get("custom_llm_provider")
+        if not isinstance(provider, str) or not provider:
             with contextlib.suppress(Exception):  # for an unknown name, it raises its own errors
-                named = self.litellm.get_llm_provider(self.model)[1]
-        return named if isinstance(named, str) else ""
+                provider = self.litellm.get_llm_provider(self.model)[1]
+        return provider if isinstance(provider, str) else ""
 
     async def create(self, **arguments: Any) -> Any:
         """Return the reply as JSON data or, for a stream, a context manager with its events."""
         # LiteLLM changes messages and schemas in place for some providers; ours are those of the
         # history, and the tools' own.
-        given = {**arguments, "messages": _copy(arguments["messages"])}
+        request = {**arguments, "messages": _copy(arguments["messages"])}
         if "tools" in arguments:
-            given["tools"] = _copy(arguments["tools"])
+            request["tools"] = _copy(arguments["tools"])
         try:
-            response = await self.client.acompletion(**given)
+            response = await self.client.acompletion(**request)
         except self.litellm.ContextWindowExceededError as error:
             read = read_overflow(error)
-            sent, window = (read.sent, read.window) if read else (None, None)
-            raise ContextOverflow(self.model, sent, window) from error
+            messages, window = (read.sent, read.window) if read else (None, None)
+            raise ContextOverflow(self.model, messages, window) from error
         if arguments.get("stream"):
             is_mocked = "mock_response" in arguments
             return contextlib.aclosing(self._events(response, is_mocked=is_mocked))
@@ -245,7 +244,7 @@ class _Call:
         Raises:
             IncompleteReply: the connection was lost in the middle of the reply.
         """
-        received: list[str] = []
+        pieces: list[str] = []
         async with contextlib.AsyncExitStack() as closing:
             if hasattr(stream, "aclose"):  # a custom router may lack it
                 closing.push_async_callback(stream.aclose)
@@ -256,13 +255,13 @@ class _Call:
                     is_last = bool(at(chunk, "choices", 0, "finish_reason"))
                     if is_last and not is_mocked and self._is_cut_off(stream):
                         return
-                    received.append(text_at(chunk, "choices", 0, "delta", "content"))
+                    pieces.append(text_at(chunk, "choices", 0, "delta", "content"))
                     self.body = {**(self.body or {}), **chunk}
                     yield chunk
             except Exception as error:
                 cause = getattr(error, "original_exception", None) or error
-                if received and isinstance(cause, self.litellm.APIConnectionError):
-                    raise IncompleteReply("".join(received)) from error
+                if pieces and isinstance(cause, self.litellm.APIConnectionError):
+                    raise IncompleteReply("".join(pieces)) from error
                 raise
 
     def _is_cut_off(self, stream: Any) -> bool:
@@ -308,8 +307,12 @@ def _copy(value: Any) -> Any:
 
 
 def _hidden(response: Any) -> Mapping[str, Any]:
-    found = getattr(response, "_hidden_params", None)
-    return {k: v for k, v in found.items() if v is not None} if isinstance(found, dict) else {}
+    parameters = getattr(response, "_hidden_params", None)
+    return (
+        {k: v for k, v in parameters.items() if v is not None}
+        if isinstance(parameters, dict)
+        else {}
+    )
 
 
 def _dumped(response: Any) -> Any:
@@ -323,10 +326,10 @@ def _dumped(response: Any) -> Any:
         for message in filter(None, (at(choice, "message"), at(choice, "delta"))):
             for each in (message, *items_at(message, "tool_calls")):
                 own = each.pop(_OWN_FIELDS, None) or {}
-                filled = {key: value for key, value in own.items() if value is not None}
-                if each is message and "refusal" in filled:
-                    each["refusal"] = filled.pop("refusal")
-                each.update({_OWN_FIELDS: filled} if filled else {})
+                fields = {key: value for key, value in own.items() if value is not None}
+                if each is message and "refusal" in fields:
+                    each["refusal"] = fields.pop("refusal")
+                each.update({_OWN_FIELDS: fields} if fields else {})
     return body
 
 
@@ -337,12 +340,12 @@ def _import() -> Any:
     else:
         # Otherwise the import fetches them from the network, and waits for it:
         # https://github.com/BerriAI/litellm/issues/22159 (open, 2026-11).
-        given = os.environ.get(_LOCAL_PRICES)
+        value = os.environ.get(_LOCAL_PRICES)
         os.environ.setdefault(_LOCAL_PRICES, "True")
         try:
             litellm = _imports.load(_NAME)
         finally:
-            if given is None:
+            if value is None:
                 del os.environ[_LOCAL_PRICES]
     # On an error it would print advice on stdout, where a command has its result.
     litellm.suppress_debug_info = True
@@ -358,8 +361,8 @@ def _limits_of_litellm(model: str) -> ModelLimits | None:
     table: Mapping[str, Mapping[str, Any]] = _import().model_cost
     # It has most models without their provider: gpt-4o, and not openai/gpt-4o (1.83.0).
     rest = model.partition("/")[2]
-    found = table.get(model) or table.get(rest) or {}
-    window, most = found.get("max_input_tokens"), found.get("max_output_tokens")
+    entry = table.get(model) or table.get(rest) or {}
+    window, most = entry.get("max_input_tokens"), entry.get("max_output_tokens")
     if not isinstance(window, int) or window <= 0:
         return None
     return ModelLimits(window, most if isinstance(most, int) and most > 0 else 0)

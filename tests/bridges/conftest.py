@@ -6,9 +6,9 @@ from pathlib import Path
 import attrs
 import pytest
 
+from agentic.app.replay import read_transcripts
 from agentic.context.budget import Compactor
 from agentic.messages import Message, ToolCall, ToolResult
-from agentic.replay import read_transcripts
 
 
 @pytest.fixture(scope="session")

@@ -16,8 +16,10 @@ _ROOT = Path(__file__).resolve().parents[2]
 _HIDE = "import sys; sys.path[:] = [p for p in sys.path if 'site-packages' not in p]"
 # These parts import nothing of their framework before they are used.
 _USES = {
-    "litellm": "from agentic.bridges.litellm import Decider; Decider('gpt-4o')",
-    "openai_agents": "from agentic.bridges.openai_agents import InputFilter; InputFilter(8_000)",
+    "bridges.litellm": "from agentic.bridges.litellm import Decider; Decider('gpt-4o')",
+    "bridges.openai_agents": (
+        "from agentic.bridges.openai_agents import InputFilter; InputFilter(8_000)"
+    ),
 }
 _SESSION = (
     "from agentic.bridges.openai_agents import StoreSession; "
@@ -44,29 +46,29 @@ def _install(folder: Path, package: str, version: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bridge", "package", "oldest", "version"),
+    ("room", "package", "oldest", "version"),
     [
-        ("dbos", "dbos", "3.4", "3.3.9"),
-        ("langchain", "langchain", "1.2.10", "1.0.0"),
-        ("langchain", "langchain", "1.2.10", "0.3.27"),
-        ("litellm", "litellm", "1.83", "1.82.6"),
-        ("mcp", "mcp", "1.19", "1.18.0"),
-        ("openai_agents", "openai-agents", "0.2.8", "0.2.7"),
-        ("otel", "opentelemetry-api", "1.30", "1.29.0"),
-        ("proxy", "starlette", "0.40", "0.39.2"),
-        ("proxy", "uvicorn", "0.30", "0.29.0"),
-        ("pydantic_ai", "pydantic-ai-slim", "2.64", "2.63.0"),
+        ("durable.dbos", "dbos", "3.4", "3.3.9"),
+        ("bridges.langchain", "langchain", "1.2.10", "1.0.0"),
+        ("bridges.langchain", "langchain", "1.2.10", "0.3.27"),
+        ("bridges.litellm", "litellm", "1.83", "1.82.6"),
+        ("bridges.mcp", "mcp", "1.19", "1.18.0"),
+        ("bridges.openai_agents", "openai-agents", "0.2.8", "0.2.7"),
+        ("bridges.otel", "opentelemetry-api", "1.30", "1.29.0"),
+        ("app.proxy", "starlette", "0.40", "0.39.2"),
+        ("app.proxy", "uvicorn", "0.30", "0.29.0"),
+        ("bridges.pydantic_ai", "pydantic-ai-slim", "2.62", "2.61.0"),
     ],
 )
 def test_an_old_version_is_refused(
-    tmp_path: Path, bridge: str, package: str, oldest: str, version: str
+    tmp_path: Path, room: str, package: str, oldest: str, version: str
 ) -> None:
     """The version found, the one needed, and how to get it."""
     _install(tmp_path, package, version)
 
-    use = _USES.get(bridge, f"import agentic.bridges.{bridge}")
+    use = _USES.get(room, f"import agentic.{room}")
     assert _last_line(tmp_path, use) == (
-        f"ImportError: bridges.{bridge} needs {package} {oldest} or newer, found {version}: "
+        f"ImportError: {room} needs {package} {oldest} or newer, found {version}: "
         f"pip install -U {package}"
     )
 
@@ -76,32 +78,37 @@ def test_the_oldest_version_and_later_are_accepted(tmp_path: Path, version: str)
     """A release candidate, too."""
     _install(tmp_path, "langchain", version)
 
-    require = "from agentic.bridges._versions import require"
-    asked = "require('langchain', 'langchain', 'langchain', '1.2.10')"
+    require = "from agentic._base._versions import require"
+    asked = "require('bridges.langchain', 'langchain', 'langchain', '1.2.10')"
     assert _last_line(tmp_path, require, asked, "print('accepted')") == "accepted"
 
 
 @pytest.mark.parametrize(
-    ("use", "bridge", "package", "extra"),
+    ("use", "room", "package", "extra"),
     [
-        ("import agentic.bridges.dbos", "dbos", "dbos", "durable"),
-        ("import agentic.bridges.langchain", "langchain", "langchain", "langchain"),
-        (_USES["litellm"], "litellm", "litellm", "litellm"),
-        ("import agentic.bridges.mcp", "mcp", "mcp", "mcp"),
-        (_SESSION, "openai_agents", "openai-agents", "openai-agents"),
-        ("import agentic.bridges.otel", "otel", "opentelemetry-api", "otel"),
-        ("import agentic.bridges.proxy", "proxy", "starlette", "proxy"),
-        ("import agentic.bridges.pydantic_ai", "pydantic_ai", "pydantic-ai-slim", "pydantic-ai"),
+        ("import agentic.durable.dbos", "durable.dbos", "dbos", "durable"),
+        ("import agentic.bridges.langchain", "bridges.langchain", "langchain", "langchain"),
+        (_USES["bridges.litellm"], "bridges.litellm", "litellm", "litellm"),
+        ("import agentic.bridges.mcp", "bridges.mcp", "mcp", "mcp"),
+        (_SESSION, "bridges.openai_agents", "openai-agents", "openai-agents"),
+        ("import agentic.bridges.otel", "bridges.otel", "opentelemetry-api", "otel"),
+        ("import agentic.app.proxy", "app.proxy", "starlette", "proxy"),
+        (
+            "import agentic.bridges.pydantic_ai",
+            "bridges.pydantic_ai",
+            "pydantic-ai-slim",
+            "pydantic-ai",
+        ),
     ],
 )
 def test_a_missing_framework_is_named(
-    tmp_path: Path, use: str, bridge: str, package: str, extra: str
+    tmp_path: Path, use: str, room: str, package: str, extra: str
 ) -> None:
     """With the extra that brings it."""
     ours = f"sys.path.insert(0, {str(_ROOT)!r})"
 
     assert _last_line(tmp_path, "import attr, attrs, blinker", _HIDE, ours, use) == (
-        f"ImportError: bridges.{bridge} needs {package}: pip install 'agentic-weave[{extra}]'"
+        f"ImportError: {room} needs {package}: pip install -e '{_ROOT}[{extra}]'"
     )
 
 

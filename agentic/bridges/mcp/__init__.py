@@ -1,6 +1,6 @@
 """The tools of MCP servers as an executor, over stdio or streamable HTTP.
 
-Start with `McpServer` and `McpTools`. Needs the extra: pip install 'agentic-weave[mcp]', which
+Start with `McpServer` and `McpTools`. Needs the extra `mcp`, which
 installs the official SDK (https://github.com/modelcontextprotocol/python-sdk), 1.19 or newer.
 
 - The tools of a server are listed once, and again after the server says that they changed. A prefix
@@ -12,10 +12,10 @@ installs the official SDK (https://github.com/modelcontextprotocol/python-sdk), 
   again.
 """
 
-from agentic import _imports
-from agentic.bridges._versions import require as _require
+from agentic._base import _imports
+from agentic._base._versions import require as _require
 
-_require("mcp", "mcp", "mcp", "1.19")
+_require("bridges.mcp", "mcp", "mcp", "1.19")
 
 with _imports.quietly():
     from agentic.bridges.mcp._errors import McpServerUnavailable

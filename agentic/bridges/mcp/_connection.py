@@ -133,10 +133,10 @@ class McpConnection:
         """Return the tools of all pages, and for how many seconds they are valid."""
         tools: list[dict[str, Any]] = []
         lasts, cursor = float("inf"), None
-        seen: set[str | None] = set()
+        cursors: set[str | None] = set()
         # A server may repeat a cursor, or give new ones forever.
-        while cursor not in seen and len(seen) < _MOST_PAGES:
-            seen.add(cursor)
+        while cursor not in cursors and len(cursors) < _MOST_PAGES:
+            cursors.add(cursor)
             page = await self._read_page(cursor)
             tools += page.get("tools") or []
             lasts = min(lasts, page.get("ttlMs", float("inf")) / 1_000)
@@ -159,13 +159,13 @@ class McpConnection:
             raise ConnectionLost
         # Beside the end of the connection: the call fails as soon as anybody notices that.
         asking = asyncio.create_task(send(self._session))
-        ended = asyncio.create_task(self._ended.wait())
+        end = asyncio.create_task(self._ended.wait())
         try:
-            await asyncio.wait({asking, ended}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({asking, end}, return_when=asyncio.FIRST_COMPLETED)
             if not asking.done():
                 await asyncio.wait({asking}, timeout=_SECONDS_TO_FAIL)
         finally:
-            ended.cancel()
+            end.cancel()
             if not asking.done():
                 await _cancel(asking)
         if not asking.done() or asking.cancelled():

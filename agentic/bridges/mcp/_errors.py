@@ -38,12 +38,12 @@ class ConnectionLost(Exception):
 
 def is_disconnect(error: BaseException) -> bool:
     """Return whether an error of a request means that the connection is of no use any more."""
-    gone = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream)
-    if isinstance(error, gone):
+    errors = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream)
+    if isinstance(error, errors):
         return True
-    stated = getattr(error, "error", None)
-    message = getattr(stated, "message", "")
-    return getattr(stated, "code", 0) == _CONNECTION_CLOSED or message == _TERMINATED
+    detail = getattr(error, "error", None)
+    message = getattr(detail, "message", "")
+    return getattr(detail, "code", 0) == _CONNECTION_CLOSED or message == _TERMINATED
 
 
 def describe(error: BaseException) -> str:

@@ -30,18 +30,18 @@ def read_tool(tool: Mapping[str, Any]) -> ToolDefinition | None:
     >>> found.name, found.parameters, found.annotations
     ('a_b', {'type': 'object'}, {'readOnlyHint': True})
     """
-    named = str(tool.get("name", ""))
+    name = str(tool.get("name", ""))
     title = tool.get("title")
     try:
         return ToolDefinition(
-            _NOT_IN_NAMES.sub("_", named)[:128],
+            _NOT_IN_NAMES.sub("_", name)[:128],
             tool.get("description") or title or "",
             # Some servers omit the type of a tool without parameters.
             {"type": "object", **(tool.get("inputSchema") or {})},
             annotations={**({"title": title} if title else {}), **(tool.get("annotations") or {})},
         )
     except ConfigError as problem:
-        _log.warning("the tool %r of an MCP server is left out: %s", named, problem)
+        _log.warning("the tool %r of an MCP server is left out: %s", name, problem)
         return None
 
 
@@ -53,24 +53,24 @@ def read_result(result: Mapping[str, Any]) -> ToolResult:
     Red.
     {"tests": 3}
     """
-    content, structured = result.get("content") or [], result.get("structuredContent")
+    content, data = result.get("content") or [], result.get("structuredContent")
     parts = [part for block in content for part in _parts(block)]
     texts = [part for part in parts if isinstance(part, str)]
     media = [part for part in parts if isinstance(part, Media)]
     # The model is shown the bytes of all blocks, also of those inside JSON, and reads none as text.
-    binaries = _binaries([content, structured, *map(_read, texts)])
+    binaries = _binaries([content, data, *map(_read, texts)])
     for binary in binaries:
         if binary.media and binary.media not in media:
             media.append(binary.media)
     # Most servers repeat it as text, which the model need not read twice.
-    if structured is not None and not _states(content, structured):
-        texts.append(_json(structured))
-    output, failed = _without(binaries, "\n".join(texts)), result.get("isError") is True
+    if data is not None and not _states(content, data):
+        texts.append(_json(data))
+    output, is_error = _without(binaries, "\n".join(texts)), result.get("isError") is True
     return ToolResult(
-        output="" if failed else output,
-        error=ToolError(output or _NO_REASON) if failed else None,
+        output="" if is_error else output,
+        error=ToolError(output or _NO_REASON) if is_error else None,
         media=media,
-        extra={} if structured is None else {"structured_content": _cleared(structured, binaries)},
+        extra={} if data is None else {"structured_content": _cleared(data, binaries)},
     )
 
 
@@ -149,13 +149,13 @@ def _without(binaries: list[_Binary], text: str) -> str:
     """Return a JSON text whose bytes are replaced by what they are; the rest is as it was."""
     for binary in filter(lambda each: each.text, binaries):
         # Some servers escape slashes, as PHP does.
-        for quoted in (_json(binary.text), _json(binary.text).replace("/", r"\/")):
-            text = text.replace(quoted, _json(binary.stand_in))
+        for encoding in (_json(binary.text), _json(binary.text).replace("/", r"\/")):
+            text = text.replace(encoding, _json(binary.stand_in))
     return text
 
 
-def _cleared(structured: Any, binaries: list[_Binary]) -> Any:
-    return json.loads(_without(binaries, _json(structured))) if binaries else structured
+def _cleared(data: Any, binaries: list[_Binary]) -> Any:
+    return json.loads(_without(binaries, _json(data))) if binaries else data
 
 
 def _link(uri: str, block: Mapping[str, Any]) -> str:
@@ -166,12 +166,12 @@ def _link(uri: str, block: Mapping[str, Any]) -> str:
     """
     size = f"{block['size']:,} bytes" if isinstance(block.get("size"), int) else ""
     title = block.get("title") or block.get("name")
-    said = [str(each) for each in (title, block.get("mimeType"), size) if each]
+    details = [str(each) for each in (title, block.get("mimeType"), size) if each]
     description = f" {block['description']}" if block.get("description") else ""
-    return f"[{uri}{': ' if said else ''}{', '.join(said)}]{description}"
+    return f"[{uri}{': ' if details else ''}{', '.join(details)}]{description}"
 
 
-def _states(content: list[Any], structured: Any) -> bool:
+def _states(content: list[Any], data: Any) -> bool:
     """Return whether the content blocks say the same as the structured content.
 
     Servers repeat it as text for older clients. The SDK's servers wrap what is not an object:
@@ -185,10 +185,10 @@ def _states(content: list[Any], structured: Any) -> bool:
     >>> _states(texts, {"result": ["a", 3]}), _states(texts, {"n": 3})
     (True, False)
     """
-    is_wrapped = isinstance(structured, dict) and structured.keys() == {"result"}
-    value = structured["result"] if is_wrapped else structured
+    is_wrapped = isinstance(data, dict) and data.keys() == {"result"}
+    value = data["result"] if is_wrapped else data
     blocks = [_values(block) for block in content]
-    return any(_follow(items, blocks) for items in ([structured], [value], _items(value)))
+    return any(_follow(items, blocks) for items in ([data], [value], _items(value)))
 
 
 def _items(value: Any) -> list[Any]:

@@ -6,6 +6,7 @@ of the same event loop. What a session returns is the JSON of the wire, the same
 
 import contextlib
 import importlib
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Protocol, Self, TypeAlias
 
@@ -24,6 +25,10 @@ _SECONDS_TO_TELL = 1.0
 _SECONDS_TO_SUBSCRIBE = 2.0
 # A server that ends each subscription at once is asked again once a second, not in a busy loop.
 _SECONDS_BETWEEN_SUBSCRIPTIONS = 1.0
+# A server may answer a call by a state with which it is asked again, until it has the result:
+# SEP-2322, in the protocol of 2026-07-28. The SDK gives up after ten rounds, which take 2.2 seconds
+# (mcp 2.3.0); here the limit is the call's timeout.
+_MOST_ROUNDS = sys.maxsize
 
 
 class McpSession(Protocol):
@@ -72,10 +77,10 @@ async def connect(
     transport: Transport, on_change: Callable[[], None], on_end: Callable[[], None]
 ) -> AsyncIterator[McpSession]:
     """Open a session. Call `on_change` if the server's tools changed, `on_end` at its end."""
-    watched = _WatchedTransport(transport, on_end)
+    watch = _WatchedTransport(transport, on_end)
     # `Client` came with version 2.
-    opened = _open_2(watched, on_change) if hasattr(_sdk, "Client") else _open_1(watched, on_change)
-    async with opened as session:
+    connection = _open_2(watch, on_change) if hasattr(_sdk, "Client") else _open_1(watch, on_change)
+    async with connection as session:
         yield session
 
 
@@ -112,8 +117,8 @@ class _WatchedStream:
         return self
 
     async def __aexit__(self, *error: Any) -> bool | None:  # noqa: PYI036  passed on
-        closed: bool | None = await self._stream.__aexit__(*error)
-        return closed
+        result: bool | None = await self._stream.__aexit__(*error)
+        return result
 
     def __aiter__(self) -> Self:
         return self
@@ -160,14 +165,19 @@ class _McpSession2:
 @contextlib.asynccontextmanager
 async def _open_2(transport: Any, on_change: Callable[[], None]) -> AsyncIterator[McpSession]:
     # Without the SDK's own cache of listings: this bridge has one.
-    client = _sdk.Client(transport, message_handler=_handler(on_change), cache=None)
+    client = _sdk.Client(
+        transport,
+        message_handler=_handler(on_change),
+        cache=None,
+        input_required_max_rounds=_MOST_ROUNDS,
+    )
     async with client, anyio.create_task_group() as group:
         session = _McpSession2(client)
-        answered = anyio.Event()
-        group.start_soon(_subscribe, client, session, on_change, answered.set)
+        answer = anyio.Event()
+        group.start_soon(_subscribe, client, session, on_change, answer.set)
         # Tools that are listed before the subscription begins would be listed a second time.
         with anyio.move_on_after(_SECONDS_TO_SUBSCRIBE):
-            await answered.wait()
+            await answer.wait()
         yield session
         group.cancel_scope.cancel()
 

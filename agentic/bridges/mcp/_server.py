@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import attrs
 
-from agentic._validate import must_be, seconds
+from agentic._base._validate import must_be, seconds
 from agentic.bridges.mcp._sdk import Transport, http_transport, stdio_transport
 from agentic.errors import ConfigError
 from agentic.tools._executors import AnyPolicy, as_policy

@@ -12,7 +12,7 @@ from typing import Any, Self
 import attrs
 
 from agentic import events
-from agentic._validate import all_are
+from agentic._base._validate import all_are
 from agentic.bridges.mcp._connection import McpConnection
 from agentic.bridges.mcp._errors import ConnectionLost, McpServerUnavailable, describe
 from agentic.bridges.mcp._results import read_result, read_tool
@@ -50,8 +50,8 @@ class McpTools:
         remedy = "pass McpServer.stdio(name, command) or McpServer.http(name, url)"
         self.servers = all_are(McpServer, servers, "servers", remedy)
         if not 0 < len({server.name for server in servers}) == len(servers):
-            allowed = "one or more McpServer, each with a name of its own"
-            raise ConfigError("servers", servers, allowed, remedy)
+            requirement = "one or more McpServer, each with a different name"
+            raise ConfigError("servers", servers, requirement, remedy)
         self._links = tuple(map(_ServerLink, servers))
         self._registry, self._registered = None, []
 
@@ -116,8 +116,8 @@ def _registry(tools: "Iterable[_McpTool]") -> Registry:
     for tool in tools:
         # Not an error: a server may add a tool at any time, in the middle of a run.
         if tool.definition.name in registry:
-            taken, server = tool.definition.name, tool.link.server.name
-            _log.warning("%r of the MCP server %r is hidden by an earlier one", taken, server)
+            name, server = tool.definition.name, tool.link.server.name
+            _log.warning("%r of the MCP server %r is hidden by an earlier tool", name, server)
         else:
             registry.register(tool)
     return registry
@@ -174,43 +174,43 @@ class _ServerLink:
         loop = asyncio.get_running_loop()
         if loop not in self._by_loop:
             # What was opened in a loop ended with it. A copy: another thread may add its own.
-            for closed in [each for each in self._by_loop.copy() if each.is_closed()]:
-                self._by_loop.pop(closed, None)
+            for old_loop in [each for each in self._by_loop.copy() if each.is_closed()]:
+                self._by_loop.pop(old_loop, None)
             self._by_loop[loop] = _LoopConnection()
         return self._by_loop[loop]
 
     async def list_tools(self) -> "tuple[_McpTool, ...]":
         """Return the tools; the same objects as last time if the server lists the same."""
-        known, connection = self._listing, self._here.connection
+        cache, connection = self._listing, self._here.connection
         # A server that is down costs one call, and not every turn.
-        if known is not None and connection is not None and not connection.is_open:
+        if cache is not None and connection is not None and not connection.is_open:
             return self._tools
         try:
             listing = await (await self.connect()).list_tools()
         except Exception as error:  # a server may answer anything
-            if known is None and isinstance(error, McpServerUnavailable):
+            if cache is None and isinstance(error, McpServerUnavailable):
                 raise
-            if known is None:
+            if cache is None:
                 raise McpServerUnavailable(self.server.name, describe(error)) from error
             _log.warning("the tools of %r are not listed: %s", self.server.name, describe(error))
             return self._tools
-        if listing != known:
+        if listing != cache:
             self._listing, self._tools = listing, tuple(self._read(listing))
         return self._tools
 
     def _read(self, listing: list[dict[str, Any]]) -> "list[_McpTool]":
         server, tools = self.server, []
-        for described in listing:
-            found = read_tool(described)
-            if found is not None and (server.allow is None or permits(server.allow, found)):
-                named = attrs.evolve(found, name=f"{server.prefix}{found.name}"[:128])
-                tools.append(_McpTool(named, self, described["name"]))
+        for description in listing:
+            tool = read_tool(description)
+            if tool is not None and (server.allow is None or permits(server.allow, tool)):
+                renamed_tool = attrs.evolve(tool, name=f"{server.prefix}{tool.name}"[:128])
+                tools.append(_McpTool(renamed_tool, self, description["name"]))
         return tools
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult | ToolError:
         """Call a tool; what goes wrong is worded for the model."""
         server, seconds = self.server, self.server.call_timeout_seconds
-        given, report = dict(arguments), _report()
+        copy, report = dict(arguments), _report()
         # Apart from the call: only before it, it is certain that the tool has not run.
         try:
             connection = await self.connect()
@@ -220,7 +220,7 @@ class _ServerLink:
             # Not the SDK's own timeout, which version 1 does not tell the server of.
             async with asyncio.timeout(seconds) as limit:
                 return read_result(
-                    await connection.request(lambda each: each.call_tool(name, given, report))
+                    await connection.request(lambda each: each.call_tool(name, copy, report))
                 )
         except ConnectionLost:
             return ToolError(

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from agentic._validate import whole
-from agentic.bridges._lists import are_same, find_continued, find_nearest
-from agentic.bridges._versions import require
+from agentic._base._validate import whole
+from agentic._base._versions import require
 from agentic.bridges.dicts import Conversation
+from agentic.bridges.kit import ListPool
+from agentic.bridges.kit._lists import are_same
 from agentic.context.budget import Compactor, Policy
 from agentic.context.strategies import Chain, ContextStrategy
-from agentic.errors import ConfigError
+from agentic.errors import CompactionRefused, ConfigError
 from agentic.providers import openai_responses
 from agentic.providers.kit import plain
 from agentic.tokens import Counter
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 _asking: "ContextVar[Conversation | None]" = ContextVar("agentic_asking", default=None)
 """The conversation of the latest request in this task, whose reply a hook reports."""
+_calling: "ContextVar[CallModelData[Any] | None]" = ContextVar("agentic_calling", default=None)
+"""The model call of this task whose input is being filtered. Two calls may have one list."""
 
 
 @attrs.define(eq=False)
@@ -39,7 +42,7 @@ class _Followed:
     """A conversation, and the list of its latest request."""
 
     conversation: Conversation
-    items: list[Any]
+    keys: Sequence[Any]
 
 
 @attrs.define(eq=False)
@@ -52,7 +55,9 @@ class InputFilter:
     Args:
         window: the name of a model, the size of its window in tokens, or a complete Policy. With
             handoffs between models, the smallest of their windows.
-        compactor: writes the summaries; by default a Digest, which needs no model.
+        compactor: writes the summaries; by default a Digest, which needs no model. A
+            `Continuation()` asks the model of the agent, as the agent names it: if a RunConfig
+            replaces it or its provider, pass `Continuation(ask)` with your own call.
         strategies: applied to the history when an epoch begins.
         counter: by default the best one installed for the model, otherwise an estimate.
         max_conversations: how many conversations are remembered. The one that was idle longest is
@@ -68,11 +73,10 @@ class InputFilter:
     strategies: Chain | Sequence[ContextStrategy] = attrs.field(default=(), kw_only=True)
     counter: Counter | None = attrs.field(default=None, kw_only=True)
     max_conversations: int = attrs.field(default=256, kw_only=True, validator=whole(1))
-    _followed: list[_Followed] = attrs.field(factory=list, init=False, repr=False)
-    """The latest one last."""
+    _followed: ListPool[_Followed] = attrs.field(factory=ListPool, init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        require("openai_agents", "openai-agents", "openai-agents", "0.2.8")
+        require("bridges.openai_agents", "openai-agents", "openai-agents", "0.2.8")
         self._new_conversation(None)  # mistakes in the options are reported now
 
     async def __call__(self, data: "CallModelData[Any]") -> "ModelInputData":
@@ -81,21 +85,25 @@ class InputFilter:
         Raises:
             ConfigError: the server holds a part of the conversation.
         """
-        given = data.model_data
+        data_of_model = data.model_data
         request = {
-            "input": given.input,
-            "instructions": given.instructions,
+            "input": data_of_model.input,
+            "instructions": data_of_model.instructions,
             "tools": _describe_tools(data.agent),
         }
         # The framework names no conversation (2026-11):
         # https://openai.github.io/openai-agents-python/ref/run_config/
         # A copy, which the list of the next request is compared with.
-        conversation = self._follow(list(given.input))
+        conversation = self._follow(list(data_of_model.input))
         _asking.set(conversation)
-        fitting = (await conversation.fit_request_async(request))["input"]
-        if are_same(fitting, given.input):
-            return given
-        return dataclasses.replace(given, input=fitting)
+        token = _calling.set(data)
+        try:
+            fitting = (await conversation.fit_request_async(request))["input"]
+        finally:
+            _calling.reset(token)
+        if are_same(fitting, data_of_model.input):
+            return data_of_model
+        return dataclasses.replace(data_of_model, input=fitting)
 
     @property
     def hooks(self) -> "RunHooks[Any]":
@@ -122,19 +130,15 @@ class InputFilter:
         Nothing waits between finding a conversation and noting the list, so two lists that differ
         never get the same one, however many calls run at once.
         """
-        lists = [one.items for one in self._followed]
-        at = find_continued(items, lists)
-        # Not the nearest one itself, which may go on with its own list.
-        if at is None:
-            near = find_nearest(items, lists)
-            origin = None if near is None else self._followed[near].conversation
-            found = _Followed(self._new_conversation(origin), items)
-        else:
-            found = self._followed.pop(at)
-            found.items = items
-        self._followed.append(found)
-        del self._followed[: -self.max_conversations]
-        return found.conversation
+        entry = self._followed.find_continued(items)
+        if entry is None:
+            # Not the nearest one itself, which may go on with its own list.
+            near = self._followed.find_nearest(items)
+            origin = None if near is None else near.conversation
+            entry = _Followed(self._new_conversation(origin), items)
+        entry.keys = items
+        self._followed.put(entry, self.max_conversations)
+        return entry.conversation
 
     def _new_conversation(self, origin: Conversation | None) -> Conversation:
         # A summary in the state is used only if it covers the start of the new list.
@@ -144,8 +148,53 @@ class InputFilter:
             compactor=self.compactor,
             strategies=self.strategies,
             counter=self.counter,
+            ask=_ask,
             state=None if origin is None else origin.state(),
         )
+
+
+async def _ask(request: dict[str, Any]) -> dict[str, Any]:
+    """Ask the model of the calling agent for a summary, with the tools of its other requests.
+
+    Raises:
+        CompactionRefused: no agent is calling.
+    """
+    from agents import (  # noqa: PLC0415  an extra
+        AgentOutputSchema,
+        AgentOutputSchemaBase,
+        ModelTracing,
+        RunContextWrapper,
+        handoff,
+    )
+    from agents.agent import Agent  # noqa: PLC0415
+    from agents.models.interface import Model  # noqa: PLC0415
+    from agents.models.multi_provider import MultiProvider  # noqa: PLC0415
+
+    data = _calling.get()
+    if data is None:
+        raise CompactionRefused("no agent is calling its model")
+    agent = data.agent
+    model = agent.model
+    if not isinstance(model, Model):
+        model = MultiProvider().get_model(model)
+    schema = agent.output_type
+    if schema is str or schema is None:
+        schema = None
+    elif not isinstance(schema, AgentOutputSchemaBase):
+        schema = AgentOutputSchema(schema)
+    response = await model.get_response(
+        system_instructions=request["instructions"],
+        input=request["input"],
+        model_settings=agent.model_settings,
+        tools=await agent.get_all_tools(RunContextWrapper(data.context)),
+        output_schema=schema,
+        handoffs=[handoff(each) if isinstance(each, Agent) else each for each in agent.handoffs],
+        tracing=ModelTracing.DISABLED,
+        previous_response_id=None,
+        conversation_id=None,
+        prompt=None,
+    )
+    return _as_response(response)
 
 
 def _as_response(response: Any) -> dict[str, Any]:

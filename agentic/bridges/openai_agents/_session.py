@@ -15,9 +15,9 @@ from typing import Any
 
 import attrs
 
-from agentic._validate import is_whole
-from agentic._waiting import LoopLock, finish, off_loop
-from agentic.bridges._versions import require
+from agentic._base._validate import is_whole
+from agentic._base._versions import require
+from agentic._base._waiting import LoopLock, finish, off_loop
 from agentic.errors import ConfigError
 from agentic.history import Revisioned, Rewriter, replace_known
 from agentic.messages import (
@@ -29,8 +29,13 @@ from agentic.messages import (
 )
 from agentic.providers import openai_responses
 from agentic.providers.kit import native_payload, plain, text_at
-from agentic.providers.openai_responses._decoding import kept_items, message_of
-from agentic.providers.openai_responses._items import ANSWERS, OUTPUTS, type_of
+from agentic.providers.openai_responses._decoding import (
+    ANSWERS,
+    OUTPUTS,
+    kept_items,
+    message_of,
+    type_of,
+)
 
 _NAME = "openai_agents"
 """The provider of a payload with outputs that answer no call; no request contains them."""
@@ -86,7 +91,7 @@ class StoreSession:
             raise ConfigError("store", store, "a store with append, load and replace", remedy)
 
     def __attrs_post_init__(self) -> None:
-        require(_NAME, "openai-agents", "openai-agents", "0.2.8")
+        require("bridges.openai_agents", "openai-agents", "openai-agents", "0.2.8")
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
         """Return the items in order, exactly as they were added; with a limit, the latest ones.
@@ -101,8 +106,8 @@ class StoreSession:
         async with self._turns:
             items = [item for unit in await self._units() for item in unit.items]
         # Copies: the owner may change what it gets.
-        wanted = items if limit is None else items[max(0, len(items) - limit) :]
-        latest: list[Any] = await off_loop(len(wanted), _copy, wanted)
+        newest = items if limit is None else items[max(0, len(items) - limit) :]
+        latest: list[Any] = await off_loop(len(newest), _copy, newest)
         return latest
 
     async def add_items(self, items: Sequence[Any]) -> None:
@@ -117,11 +122,11 @@ class StoreSession:
             ConfigError: an item is not JSON data.
             HistoryError: the store cannot be read or written.
         """
-        given = _checked(items)
+        copies = _checked(items)
         async with self._turns:
             # Once begun, a batch is stored to its end, also if the run is cancelled: half of it
             # would be a call without its output, which the next request could not send.
-            await finish(asyncio.ensure_future(self._add(given)))
+            await finish(asyncio.ensure_future(self._add(copies)))
 
     async def pop_item(self) -> Any | None:
         """Remove the latest item and return it; None if there is none.
@@ -134,15 +139,15 @@ class StoreSession:
             HistoryError: the store cannot be read or written.
         """
         async with self._turns:
-            known = await self.store.load()
-            units = _units(reopen_rounds(known))
+            history = await self.store.load()
+            units = _units(reopen_rounds(history))
             while units and not units[-1].items:
                 units.pop()  # a message that says nothing has no item
             if not units:
                 return None
             *rest, last = units
-            kept = [message for unit in rest for message in unit.messages]
-            await replace_known(self.store, known, [*kept, *_without_last_item(last)])
+            messages = [message for unit in rest for message in unit.messages]
+            await replace_known(self.store, history, [*messages, *_without_last_item(last)])
             self._read = None
             return _copy(last.items[-1])
 
@@ -154,9 +159,9 @@ class StoreSession:
             HistoryError: the store cannot be read or written.
         """
         async with self._turns:
-            known = await self.store.load()
-            if known:
-                await replace_known(self.store, known, [])
+            history = await self.store.load()
+            if history:
+                await replace_known(self.store, history, [])
             self._read = None
 
     async def _units(self) -> list[_StoredItems]:
@@ -165,22 +170,22 @@ class StoreSession:
         revision = await store.revision() if isinstance(store, Revisioned) else None
         if self._read is None or revision is None or self._read[0] != revision:
             # Without the answers that a store made up for open calls: they are not items.
-            loaded = await store.load()
-            history, units = await off_loop(len(loaded), _reopened, loaded)
+            messages = await store.load()
+            history, units = await off_loop(len(messages), _reopened, messages)
             self._read = (-1 if revision is None else revision, history, units)
         return self._read[2]
 
     async def _add(self, items: list[Any]) -> None:
         units = await self._units()
         before = [item for unit in units for item in unit.items]
-        start, unfinished = len(before), self._unfinished
+        start, open_items = len(before), self._unfinished
         missing = items[_count_repeated(before, items) :]
         # By the number of items and not by ids: a user's message has none, and may be said twice.
-        if unfinished is not None and unfinished[1] == items:
+        if open_items is not None and open_items[1] == items:
             # Items may have been popped since then.
-            start = min(start, unfinished[0])
-            stored = before[start:]
-            missing = items[len(stored) :] if stored == items[: len(stored)] else items
+            start = min(start, open_items[0])
+            rest = before[start:]
+            missing = items[len(rest) :] if rest == items[: len(rest)] else items
         self._unfinished = (start, items)
         now = datetime.now(UTC)
         history = [message for unit in units for message in unit.messages]
@@ -189,8 +194,8 @@ class StoreSession:
         self._unfinished = None
 
 
-def _reopened(loaded: list[Message]) -> tuple[list[Message], list[_StoredItems]]:
-    history = reopen_rounds(loaded)
+def _reopened(messages: list[Message]) -> tuple[list[Message], list[_StoredItems]]:
+    history = reopen_rounds(messages)
     return history, _units(history)
 
 
@@ -200,19 +205,19 @@ def _checked(items: Sequence[Any]) -> list[Any]:
     Raises:
         ConfigError: the argument is not a list, or an item is not JSON data.
     """
-    listed: object = items
-    if not isinstance(listed, Sequence) or isinstance(listed, str | bytes):
+    value: object = items
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes):
         raise ConfigError("items", items, "a list of input items")
-    given = [plain(item) for item in items]
-    for position, item in enumerate(given):
+    plain_items = [plain(item) for item in items]
+    for position, item in enumerate(plain_items):
         try:
             same = isinstance(item, dict) and _copy(item) == item
         except (TypeError, ValueError, RecursionError):
             same = False
         if not same:
             raise ConfigError(f"items[{position}]", items[position], "a dict of plain JSON data")
-    checked: list[Any] = _copy(given)
-    return checked
+    copies: list[Any] = _copy(plain_items)
+    return copies
 
 
 def _copy(items: Any) -> Any:
@@ -243,15 +248,15 @@ def _is_identified(items: list[Any]) -> bool:
 def _units(history: list[Message]) -> list[_StoredItems]:
     """Return the items of a history: their own, or those that its rounds are encoded as."""
     units: list[_StoredItems] = []
-    for found in split_rounds(history):
-        own = [_own_items(message) for message in found.messages]
+    for group in split_rounds(history):
+        own = [_own_items(message) for message in group.messages]
         # Others are encoded together: the adapter sees to it that the ids of a round differ.
         if all(own):
             units += [
-                _StoredItems([m], items) for m, items in zip(found.messages, own, strict=True)
+                _StoredItems([m], items) for m, items in zip(group.messages, own, strict=True)
             ]
             continue
-        for is_text, messages in groupby(found.messages, _is_text_of_output):
+        for is_text, messages in groupby(group.messages, _is_text_of_output):
             if is_text:
                 units += [_StoredItems([message], _own_items(message)) for message in messages]
             else:
@@ -322,8 +327,8 @@ def _fitting(history: list[Message], messages: list[Message]) -> list[Message]:
 
 
 def _as_text(output: Message, item: Any) -> Message:
-    said = "\n".join(f"[Output of {r.call_id or 'a call'}]\n{r.text}" for r in output.tool_results)
-    return Message("assistant", said, media=output.media, native=ProviderPayload(_NAME, [item]))
+    text = "\n".join(f"[Output of {r.call_id or 'a call'}]\n{r.text}" for r in output.tool_results)
+    return Message("assistant", text, media=output.media, native=ProviderPayload(_NAME, [item]))
 
 
 def _start_of_last_run(history: list[Message]) -> int:

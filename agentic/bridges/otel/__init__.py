@@ -2,7 +2,7 @@
 
 Start with `instrument`, which returns an `Instrumentation`.
 
-It needs only the API, opentelemetry-api (pip install 'agentic-weave[otel]'). Where no SDK is
+It needs only the API, opentelemetry-api (the extra `otel`). Where no SDK is
 configured, nothing is recorded and little is spent.
 
 >>> from agentic import loop, testing
@@ -12,11 +12,11 @@ configured, nothing is recorded and little is spent.
 'Hello.'
 """
 
-from agentic import _imports
-from agentic.bridges._versions import require as _require
+from agentic._base import _imports
+from agentic._base._versions import require as _require
 
 # The first version in which a histogram is created with its boundaries.
-_require("otel", "opentelemetry-api", "otel", "1.30")
+_require("bridges.otel", "opentelemetry-api", "otel", "1.30")
 
 with _imports.quietly():
     from agentic.bridges.otel._instrument import Instrumentation, instrument

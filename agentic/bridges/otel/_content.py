@@ -16,17 +16,18 @@ from agentic.messages import Message, ToolCall, ToolResult
 _Json = dict[str, Any]
 
 
-def texts_of(request: str, reply: str) -> Mapping[str, str]:
+def texts_of(request: str, reply: str, finish_reason: str) -> Mapping[str, str]:
     """Return the contents of a run: the user's words, if it was not resumed, and the last reply.
 
-    >>> texts_of("Hi.", "")
+    >>> texts_of("Hi.", "", "stop")
     {'gen_ai.input.messages': '[{"role": "user", "parts": [{"type": "text", "content": "Hi."}]}]'}
     """
-    said = {
-        "gen_ai.input.messages": request and Message("user", request),
-        "gen_ai.output.messages": reply and Message("assistant", reply),
-    }
-    return {name: _dump([_message(each)]) for name, each in said.items() if each}
+    texts = {}
+    if request:
+        texts["gen_ai.input.messages"] = _dump([_message(Message("user", request))])
+    if reply:
+        texts["gen_ai.output.messages"] = _dump([_output(_text(reply), finish_reason)])
+    return texts
 
 
 def asked_content(request: Input) -> Mapping[str, str]:
@@ -41,10 +42,15 @@ def asked_content(request: Input) -> Mapping[str, str]:
     return content
 
 
-def decided_content(decision: Decision) -> Mapping[str, str]:
+def decided_content(decision: Decision, finish_reason: str) -> Mapping[str, str]:
     """Return the contents of a reply."""
     parts = _parts(decision.reasoning, decision.reply, decision.tool_calls)
-    return {"gen_ai.output.messages": _dump([{"role": "assistant", "parts": parts}])}
+    return {"gen_ai.output.messages": _dump([_output(parts, finish_reason)])}
+
+
+def _output(parts: list[_Json], finish_reason: str) -> _Json:
+    """Return what a model has just written; the schema requires the reason."""
+    return {"role": "assistant", "parts": parts, "finish_reason": finish_reason}
 
 
 def _message(message: Message) -> _Json:
@@ -61,8 +67,8 @@ def _message(message: Message) -> _Json:
 
 
 def _parts(reasoning: str, text: str, calls: Sequence[ToolCall]) -> list[_Json]:
-    thought = [{"type": "reasoning", "content": reasoning}] if reasoning else []
-    return [*thought, *_text(text), *map(_call, calls)]
+    parts = [{"type": "reasoning", "content": reasoning}] if reasoning else []
+    return [*parts, *_text(text), *map(_call, calls)]
 
 
 def _text(text: str) -> list[_Json]:

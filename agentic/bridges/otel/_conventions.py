@@ -13,6 +13,9 @@ from typing import Final
 
 import attrs
 
+from agentic.providers import adapter_names, find_adapter
+from agentic.usage import StopReason
+
 _OPT_IN: Final = "OTEL_SEMCONV_STABILITY_OPT_IN"
 _LATEST: Final = "gen_ai_latest_experimental"
 _CONTENT: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
@@ -27,10 +30,10 @@ def _doubling(first: float, last: float, factor: float = 2) -> list[float]:
     >>> _doubling(0.1, 0.8)
     [0.1, 0.2, 0.4, 0.8]
     """
-    found = [first]
-    while found[-1] < last:
-        found.append(round(found[-1] * factor, 2))
-    return found
+    bounds = [first]
+    while bounds[-1] < last:
+        bounds.append(round(bounds[-1] * factor, 2))
+    return bounds
 
 
 # The boundaries that the conventions give, of what a single call takes.
@@ -89,16 +92,21 @@ V1_36 = Conventions(
     counters={},
 )
 
-_PROVIDERS = {
-    "anthropic": "anthropic",
-    "bedrock": "aws.bedrock",
-    "gemini": "gcp.gemini",
-    "openai_chat": "openai",
-    "openai_responses": "openai",
+
+_FINISH_REASONS: Final = {
+    StopReason.TOOL: "tool_call",
+    StopReason.MAX_TOKENS: "length",
 }
-"""An adapter's name -> the well-known value of `gen_ai.provider.name`. The value says whose format
-the telemetry is in, and need not be who runs the model: a server that speaks Chat Completions is
-`openai`. Any other name is used as it is."""
+"""A reason to stop -> its name in gen-ai-output-messages.json, where that differs."""
+
+
+def finish_reason(reason: StopReason) -> str:
+    """Return a reason to stop as the conventions call it.
+
+    >>> finish_reason(StopReason.TOOL), finish_reason(StopReason.CONTENT_FILTER)
+    ('tool_call', 'content_filter')
+    """
+    return _FINISH_REASONS.get(reason, str(reason))
 
 
 def chosen_conventions() -> Conventions:
@@ -106,8 +114,8 @@ def chosen_conventions() -> Conventions:
     # The old default and its transition are gone from the conventions' own repository
     # (https://github.com/open-telemetry/semantic-conventions-genai/pull/198). The variable still
     # chooses: a list without `gen_ai_latest_experimental` asks for version 1.36.
-    asked = [part.strip() for part in os.environ.get(_OPT_IN, "").split(",") if part.strip()]
-    return V1_36 if asked and _LATEST not in asked else PRESENT
+    names = [part.strip() for part in os.environ.get(_OPT_IN, "").split(",") if part.strip()]
+    return V1_36 if names and _LATEST not in names else PRESENT
 
 
 def content_is_wanted() -> bool:
@@ -118,7 +126,12 @@ def content_is_wanted() -> bool:
 def well_known_provider(name: str) -> str:
     """Return the provider as the conventions call it.
 
+    The value says whose format the telemetry is in, and need not be who runs the model: a server
+    that speaks Chat Completions is `openai`. A name without an adapter is used as it is.
+
     >>> well_known_provider("bedrock"), well_known_provider("acme"), well_known_provider("")
     ('aws.bedrock', 'acme', 'unknown')
     """
-    return _PROVIDERS.get(name, name) or "unknown"
+    if name not in adapter_names():
+        return name or "unknown"
+    return find_adapter(name).trace_name or name

@@ -75,17 +75,17 @@ def instrument(
             "call uninstrument() of the earlier instrumentation first",
         )
     conventions = chosen_conventions()
-    wanted = content_is_wanted() if capture_content is None else capture_content
+    captures = content_is_wanted() if capture_content is None else capture_content
     telemetry = Telemetry.make(
         conventions,
-        content=wanted and conventions.has_details,
+        content=captures and conventions.has_details,
         tracer_provider=tracer_provider,
         meter_provider=meter_provider,
     )
-    named = conversation_id or getattr(target, "session_id", "")
-    made = Instrumentation(telemetry, agent_name, provider, named, weakref.ref(target))
-    made._connect(target)  # noqa: SLF001  its other half
-    return made
+    name = conversation_id or getattr(target, "session_id", "")
+    instrumentation = Instrumentation(telemetry, agent_name, provider, name, weakref.ref(target))
+    instrumentation._connect(target)  # noqa: SLF001  its other half
+    return instrumentation
 
 
 @attrs.define(eq=False)
@@ -187,28 +187,28 @@ class Instrumentation:
         if not self._is_active and run is None:
             return
         conversation_id = self._conversation_id if run is None else run.conversation_id
-        told = {
+        attributes = {
             "gen_ai.conversation.id": conversation_id,
             "agentic.compaction.reason": str(event.reason),
             "agentic.compaction.tokens_before": event.tokens_before,
             "agentic.compaction.messages": event.messages,
         }
-        measured = {"gen_ai.operation.name": "compact_context"}
-        opened = self._telemetry.start("compact_context", measured)
-        opened.describe(told)
-        self._compactions.add(opened)
-        opened.attach(**{_COMPACTION: opened})
+        dimensions = {"gen_ai.operation.name": "compact_context"}
+        span = self._telemetry.start("compact_context", dimensions)
+        span.describe(attributes)
+        self._compactions.add(span)
+        span.attach(**{_COMPACTION: span})
 
     def _on_compaction_end(self, _: object, event: events.ContextCompactionEnd) -> None:
         # Started in this very coroutine, by whoever compacts: several may do so at a time.
-        opened = context.get_value(_COMPACTION)
-        if not isinstance(opened, OpenSpan) or opened not in self._compactions:
+        span = context.get_value(_COMPACTION)
+        if not isinstance(span, OpenSpan) or span not in self._compactions:
             return
-        self._compactions.discard(opened)
-        opened.span.set_attributes(self._telemetry.usage_attributes(event.usage))
-        opened.span.set_attribute("agentic.compaction.tokens_after", event.tokens_after)
+        self._compactions.discard(span)
+        span.span.set_attributes(self._telemetry.usage_attributes(event.usage))
+        span.span.set_attribute("agentic.compaction.tokens_after", event.tokens_after)
         if event.declined:
-            opened.span.set_attribute("agentic.compaction.declined", event.declined)
+            span.span.set_attribute("agentic.compaction.declined", event.declined)
         kind = "" if event.error is None else error_type(event.error)
-        opened.end(kind, self._telemetry.text_of(event.error))
+        span.end(kind, self._telemetry.text_of(event.error))
         self._disconnect_if_idle()

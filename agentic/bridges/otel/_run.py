@@ -7,15 +7,15 @@ import attrs
 from opentelemetry import context, trace
 
 from agentic import events
-from agentic._lazy import asyncio
+from agentic._base._lazy import asyncio
 from agentic.bridges.otel._content import asked_content, decided_content, texts_of
-from agentic.bridges.otel._conventions import well_known_provider
+from agentic.bridges.otel._conventions import finish_reason, well_known_provider
 from agentic.bridges.otel._telemetry import OpenSpan, Telemetry, error_type, stated
 from agentic.loop import Decision, Executor
 from agentic.messages import ToolCall, ToolResult, find_summary
 
 if TYPE_CHECKING:
-    from agentic._tool_definition import ToolDefinition
+    from agentic.protocols import ToolDefinition
 
 _RUN = context.create_key("agentic-run")
 
@@ -46,8 +46,8 @@ class RunTrace:
         """Start the agent's span, current for the rest of the task that runs it."""
         # The conventions' names: the operation, and what it is about if that is known.
         name = f"invoke_agent {self.agent_name}".rstrip()
-        measured = {"gen_ai.operation.name": "invoke_agent", **self._agent_attributes}
-        self._agent = self.telemetry.start(name, measured)
+        dimensions = {"gen_ai.operation.name": "invoke_agent", **self._agent_attributes}
+        self._agent = self.telemetry.start(name, dimensions)
         self._agent.describe({**self._conversation, "agentic.run.id": self.run_id})
         # A Runner may have several runs at a time: the context says whose call an executor runs.
         # Detached by `end`: both events are sent in the run's own task, which has one context.
@@ -74,16 +74,16 @@ class RunTrace:
         """Start the span of a request."""
         self._inference_calls += 1
         conventions = self.telemetry.conventions
-        measured = {
+        dimensions = {
             "gen_ai.operation.name": "chat",
             conventions.provider: self.provider or well_known_provider(event.provider),
         }
         if event.request_model:
-            measured["gen_ai.request.model"] = event.request_model
+            dimensions["gen_ai.request.model"] = event.request_model
             # Only a request knows its model, and the run has begun before.
             self._agent.span.set_attribute("gen_ai.request.model", event.request_model)
         name = f"chat {event.request_model}".rstrip()
-        chat = self.telemetry.start(name, measured, trace.SpanKind.CLIENT)
+        chat = self.telemetry.start(name, dimensions, trace.SpanKind.CLIENT)
         if chat.span.is_recording():
             chat.describe({**self._request_attributes(event), **self._epoch})
         self._epoch = {}
@@ -91,16 +91,18 @@ class RunTrace:
         chat.attach()
 
     def _request_attributes(self, event: events.ModelRequestStart) -> dict[str, Any]:
-        told: dict[str, Any] = {
+        attributes: dict[str, Any] = {
             **self._conversation,
             "agentic.turn": event.request.turn,
             "agentic.attempt": event.attempt,
         }
         if self.telemetry.conventions.has_details:
-            told["gen_ai.request.stream"] = event.streamed
+            attributes["gen_ai.request.stream"] = event.streamed
             summary = find_summary(event.request.history)
-            told["gen_ai.conversation.compacted"] = summary is not None
-        return {**told, **asked_content(event.request)} if self.telemetry.content else told
+            attributes["gen_ai.conversation.compacted"] = summary is not None
+        return (
+            {**attributes, **asked_content(event.request)} if self.telemetry.content else attributes
+        )
 
     def add_piece(self, _: events.MessageUpdate) -> None:
         """Measure how long a piece of a stream took."""
@@ -112,8 +114,8 @@ class RunTrace:
             if self.telemetry.conventions.has_details:
                 self._chat.span.set_attribute("gen_ai.response.time_to_first_chunk", now)
         else:
-            waited = now - self._latest_piece
-            self.telemetry.measure("next_chunk", waited, self._chat.attributes)
+            wait_seconds = now - self._latest_piece
+            self.telemetry.measure("next_chunk", wait_seconds, self._chat.attributes)
         self._latest_piece = now
 
     def end_chat(self, event: events.ModelRequestEnd) -> None:
@@ -127,15 +129,15 @@ class RunTrace:
         if decision is not None:
             chat.attributes |= stated({"gen_ai.response.model": decision.response_model})
             if chat.span.is_recording():
-                word = decision.stop_word or str(decision.stop_reason)
-                told = {
+                word = decision.stop_word or finish_reason(decision.stop_reason)
+                attributes = {
                     "gen_ai.response.finish_reasons": [word],
                     "gen_ai.response.model": decision.response_model,
                     "gen_ai.response.id": decision.response_id,
                     **_input_transformations(decision),
-                    **(decided_content(decision) if self.telemetry.content else {}),
+                    **(decided_content(decision, word) if self.telemetry.content else {}),
                 }
-                chat.describe(told)
+                chat.describe(attributes)
                 chat.span.set_attributes(self.telemetry.usage_attributes(decision.usage))
         else:
             chat.span.set_attribute("gen_ai.response.finish_reasons", ["error"])
@@ -151,21 +153,21 @@ class RunTrace:
         """Start the span of a call that is about to run."""
         # Here, and not at the event of its start: that is sent before any call of the turn runs.
         self._tool_calls += 1
-        measured = {
+        dimensions = {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": call.name,
             "gen_ai.tool.type": "function",
             **self._agent_attributes,
         }
-        tool = self.telemetry.start(f"execute_tool {call.name}", measured)
+        tool = self.telemetry.start(f"execute_tool {call.name}", dimensions)
         if tool.span.is_recording():
-            told = {
+            attributes = {
                 **self._conversation,
                 "gen_ai.tool.call.id": call.id,
                 "gen_ai.tool.description": description,
                 "gen_ai.tool.call.arguments": self.telemetry.content_of(call.arguments),
             }
-            tool.describe(told)
+            tool.describe(attributes)
         self._tools[call.id] = tool
         tool.attach()
         return tool
@@ -207,13 +209,14 @@ class RunTrace:
         if agent.span.is_recording():
             # Of a whole run, the conventions have only the two sums.
             usage = telemetry.usage_attributes(event.usage, sums_only=True)
-            told = {
-                "gen_ai.response.finish_reasons": [str(event.stop_reason)],
+            word = finish_reason(event.stop_reason)
+            attributes = {
+                "gen_ai.response.finish_reasons": [word],
                 "agentic.run.incomplete": event.incomplete,
                 "agentic.run.limit": event.limit,
-                **(texts_of(self.user_message, event.reply) if telemetry.content else {}),
+                **(texts_of(self.user_message, event.reply, word) if telemetry.content else {}),
             }
-            agent.describe(told)
+            agent.describe(attributes)
             agent.span.set_attributes(usage)
         if kind:
             agent.attributes["error.type"] = kind
@@ -264,8 +267,8 @@ class TracedExecutor:
             # loop knows.
             tool.stop()
             raise
-        except BaseException as raised:
-            run.end_tool(tool, kind=error_type(raised), text=str(raised))
+        except BaseException as exception:
+            run.end_tool(tool, kind=error_type(exception), text=str(exception))
             raise
         if isinstance(result, ToolResult):
             run.end_tool(tool, result)

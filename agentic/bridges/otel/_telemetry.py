@@ -84,8 +84,8 @@ class OpenSpan:
     @property
     def seconds(self) -> float:
         """How long it took: until it stopped, or until now."""
-        stopped = time.perf_counter_ns() if self._stopped_ns is None else self._stopped_ns
-        return (stopped - self._clock_ns) / _NANO
+        end = time.perf_counter_ns() if self._stopped_ns is None else self._stopped_ns
+        return (end - self._clock_ns) / _NANO
 
     def end(self, kind: str = "", message: str = "") -> None:
         """End the span, as an error if `kind` says so; a second time does nothing."""
@@ -97,8 +97,8 @@ class OpenSpan:
             self.attributes["error.type"] = kind
             self.span.set_attribute("error.type", kind)
             self.span.set_status(trace.Status(trace.StatusCode.ERROR, message or None))
-        stopped: int = self._stopped_ns  # type: ignore[assignment]  # set by `stop`
-        self.span.end(self._began_ns + stopped - self._clock_ns)
+        end: int = self._stopped_ns  # type: ignore[assignment]  # set by `stop`
+        self.span.end(self._began_ns + end - self._clock_ns)
         # Elsewhere the token means nothing, and the API would log that it failed to detach: a run
         # whose loop was closed ends in another context.
         if self._token is not None and context.get_value(_OPEN) is self:
@@ -142,7 +142,7 @@ class Telemetry:
     def start(
         self,
         name: str,
-        measured: _Attributes,
+        dimensions: _Attributes,
         kind: trace.SpanKind = trace.SpanKind.INTERNAL,
     ) -> OpenSpan:
         """Start a span with the attributes of its metrics, by which a sampler may decide.
@@ -152,8 +152,8 @@ class Telemetry:
         """
         # Taken here: the end is this time plus the duration that the other clock measured.
         began = time.time_ns()
-        span = self.tracer.start_span(name, kind=kind, attributes=measured, start_time=began)
-        return OpenSpan(span, measured, began)
+        span = self.tracer.start_span(name, kind=kind, attributes=dimensions, start_time=began)
+        return OpenSpan(span, dimensions, began)
 
     def text_of(self, error: BaseException | None) -> str:
         """Return what an error says, if contents are recorded: it may quote them."""
@@ -172,9 +172,9 @@ class Telemetry:
 
     def count_tokens(self, decision: Decision | None, attributes: Mapping[str, Any]) -> None:
         """Record the tokens of a request; without a report, none."""
-        reported = None if decision is None else decision.usage
-        usage = normalize(reported)
-        if reported is not None:
+        counts = None if decision is None else decision.usage
+        usage = normalize(counts)
+        if counts is not None:
             for side in ("input", "output"):
                 amount = getattr(usage, side)
                 self.measure(side, amount, attributes)
@@ -183,11 +183,10 @@ class Telemetry:
         # A `Usage` does not distinguish tokens by modality.
         labels = {**attributes, "gen_ai.token.modality": "unknown"}
         labels.pop("error.type", None)
+        # 0 as well, also for a request that failed: the conventions ask for it, so that rates have
+        # a base.
         for field, counter in self._counters.items():
-            amount = getattr(usage, field)
-            # 0 as well, so that rates have a base.
-            if amount or field in ("input", "output"):
-                counter.add(amount, labels)
+            counter.add(getattr(usage, field), labels)
 
     def usage_attributes(self, usage: Usage | None, *, sums_only: bool = False) -> _Attributes:
         """Return the attributes of a usage; parts that are 0 may be unknown, and are left out."""

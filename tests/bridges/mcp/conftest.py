@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import attrs
 import pytest
 
 from agentic.bridges.mcp import McpServer, McpTools
+from agentic.bridges.mcp._connection import McpConnection
 from agentic.messages import ToolCall, ToolResult
 
 HERE = Path(__file__).parent
@@ -43,9 +44,52 @@ class Served:
 
     async def until_noted(self, name: str, times: int = 1) -> None:
         """Wait until the server has made a note, or several of them."""
-        async with asyncio.timeout(60):
-            while len(self.notes(name)) < times:  # noqa: ASYNC110  another process writes it
-                await asyncio.sleep(0.02)
+        await until(lambda: len(self.notes(name)) >= times)
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    """Wait until something is so that another process brings about."""
+    async with asyncio.timeout(60):
+        while not is_so():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+
+def _connections(mcp_tools: McpTools) -> list[McpConnection]:
+    here = [link._here.connection for link in mcp_tools._links]
+    return [connection for connection in here if connection is not None]
+
+
+@pytest.fixture
+def until_closed() -> Callable[[McpTools], Awaitable[None]]:
+    """Wait until it is noticed that all connections of this event loop have ended."""
+
+    async def wait(mcp_tools: McpTools) -> None:
+        links = _connections(mcp_tools)
+        await until(lambda: not any(each.is_open for each in links))
+
+    return wait
+
+
+@pytest.fixture
+def until_changed() -> Callable[[McpTools], Awaitable[None]]:
+    """Wait until each server has reported a change that was not listed yet."""
+
+    async def wait(mcp_tools: McpTools) -> None:
+        links = _connections(mcp_tools)
+        await until(lambda: all(each._seen < each._changes for each in links))
+
+    return wait
+
+
+@pytest.fixture
+def grow_old() -> Callable[[McpTools, float], None]:
+    """Let the listings of all servers become older by some seconds."""
+
+    def shift(mcp_tools: McpTools, seconds: float) -> None:
+        for connection in _connections(mcp_tools):
+            connection._expires -= seconds
+
+    return shift
 
 
 class HttpProcess:
@@ -62,6 +106,11 @@ class HttpProcess:
     def url(self) -> str:
         """Return the endpoint."""
         return f"http://127.0.0.1:{self.port}/mcp"
+
+    async def until_started(self, tool: str) -> None:
+        """Wait until a call of a tool has begun."""
+        notes = self.folder / "started"
+        await until(lambda: notes.exists() and tool in notes.read_text())
 
     def start(self) -> None:
         """Start the process, and wait until the port answers."""

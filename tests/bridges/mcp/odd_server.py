@@ -4,7 +4,7 @@ paged: lists one tool a page. mute: answers nothing. stubborn: ignores the end o
 SIGTERM. loud: writes what is no JSON to stdout. vague: fails without a reason, and refuses a call
 with a JSON-RPC error. echo: returns the result that its arguments contain. brief: speaks the
 protocol of 2026-07-28, lists its tools for 0.3 seconds, does not report changes, and notes each
-listing.
+listing. polled: the same protocol; a call is asked for 40 times before it has its result.
 """
 
 import json
@@ -32,7 +32,12 @@ def _tools(cursor: str | None) -> dict[str, Any]:
     return page
 
 
-def _call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def _call(name: str, arguments: dict[str, Any], state: str | None) -> dict[str, Any]:
+    polls = int(state or 0)
+    if MODE == "polled" and polls < 40:
+        return {"resultType": "input_required", "requestState": str(polls + 1)}
+    if MODE == "polled":
+        return {"content": [{"type": "text", "text": f"after {polls} polls"}], **COMPLETE}
     if MODE == "echo":
         result: dict[str, Any] = arguments["result"]
         return result
@@ -49,16 +54,18 @@ def _answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
         about = {"name": "odd", "version": "1"}
         version = params["protocolVersion"]
         return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": about}
-    if method == "server/discover" and MODE == "brief":
+    if method == "server/discover" and MODE in ("brief", "polled"):
         return {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, **COMPLETE}
     if method == "tools/list" and MODE == "brief":
         with Path(os.environ["NOTES"]).open("a") as notes:
             notes.write("listed ")
-        return {"tools": _tools(None)["tools"], **COMPLETE, "ttlMs": 300}
+        return {"tools": _tools(None)["tools"], **COMPLETE, "ttlMs": 600_000}
+    if method == "tools/list" and MODE == "polled":
+        return {"tools": _tools(None)["tools"], **COMPLETE}
     if method == "tools/list":
         return _tools(params.get("cursor"))
     if method == "tools/call":
-        return _call(params["name"], params.get("arguments") or {})
+        return _call(params["name"], params.get("arguments") or {}, params.get("requestState"))
     raise Refused(method)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from agentic import events, loop, tools
 from agentic.bridges.mcp import McpServer, McpTools
-from agentic.messages import Media, ToolCall
+from agentic.messages import Media, ToolCall, ToolResult
 from agentic.testing import ScriptedDecider
 
 pytestmark = pytest.mark.slow
@@ -173,12 +174,11 @@ def test_progress_is_reported_in_the_run(server: McpServer) -> None:
 @pytest.mark.parametrize("how", ["cancelled", "timeout"])
 def test_a_server_is_told_to_stop(how: str, request: pytest.FixtureRequest, call: Any) -> None:
     """If the call is cancelled, as the Runner does at its limit, or by a limit of the server's."""
-    served = request.getfixturevalue("served")(
-        call_timeout_seconds=0.5 if how == "timeout" else None
-    )
+    served = request.getfixturevalue("served")(call_timeout_seconds=3 if how == "timeout" else None)
 
     async def run() -> Any:
         async with McpTools(served.server) as mcp_tools:
+            await call(mcp_tools, "add", a=1, b=1)  # so that the limit counts no start
             calling = asyncio.create_task(call(mcp_tools, "wait", seconds=30))
             await served.until_noted("started")
             if how == "cancelled":
@@ -194,7 +194,7 @@ def test_a_server_is_told_to_stop(how: str, request: pytest.FixtureRequest, call
         assert isinstance(outcome, asyncio.CancelledError)
     else:
         assert outcome.error.kind == "timeout"
-        assert outcome.error.message.startswith("no result in 0.5 seconds")
+        assert outcome.error.message.startswith("no result in 3 seconds")
 
 
 def test_servers_combine_with_a_registry(
@@ -249,7 +249,9 @@ def test_a_policy_reads_the_annotations(served: Callable[..., Any], call: Any) -
 
 
 @pytest.mark.skipif(not hasattr(mcp, "Client"), reason="version 1 does not speak this protocol")
-def test_listing_lasts_for_its_stated_time(odd: Callable[..., McpServer], tmp_path: Path) -> None:
+def test_listing_lasts_for_its_stated_time(
+    odd: Callable[..., McpServer], tmp_path: Path, grow_old: Callable[..., None]
+) -> None:
     """If the server does not report changes."""
     notes = tmp_path / "notes"
 
@@ -260,7 +262,33 @@ def test_listing_lasts_for_its_stated_time(odd: Callable[..., McpServer], tmp_pa
                 for _ in range(3):
                     await mcp_tools.list_tools()
                 counts.append(notes.read_text().count("listed"))
-                await asyncio.sleep(0.4)
+                grow_old(mcp_tools, 600)
         return counts
 
     assert asyncio.run(run()) == [1, 2]
+
+
+@pytest.mark.skipif(not hasattr(mcp, "Client"), reason="version 1 does not speak this protocol")
+@pytest.mark.parametrize(
+    ("limit", "text"), [(60, "after 40 polls"), (0.2, "no result in 0.2 seconds")]
+)
+def test_a_call_is_asked_for_until_its_own_timeout(
+    odd: Callable[..., McpServer],
+    call: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    limit: float,
+    text: str,
+) -> None:
+    """And not until the SDK gives up, which it does after ten rounds."""
+    driver = importlib.import_module("mcp.client._input_required")
+    # One server needs no pauses; for the other, they are longer than the limit.
+    pause = 0 if limit > 1 else 10
+    monkeypatch.setattr(driver, "_STATE_ONLY_BACKOFF_INITIAL_SECONDS", pause)
+    monkeypatch.setattr(driver, "_STATE_ONLY_BACKOFF_CAP_SECONDS", pause)
+
+    async def run() -> ToolResult:
+        async with McpTools(odd("polled", call_timeout_seconds=limit)) as mcp_tools:
+            result: ToolResult = await call(mcp_tools, "first")
+            return result
+
+    assert text in asyncio.run(run()).text

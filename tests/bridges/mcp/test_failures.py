@@ -70,7 +70,9 @@ def test_all_open_calls_fail_at_once(served: Callable[..., Any], call: Any) -> N
     asyncio.run(run())
 
 
-def test_death_between_calls_is_not_felt(served: Callable[..., Any], call: Any) -> None:
+def test_death_between_calls_is_not_felt(
+    served: Callable[..., Any], call: Any, until_closed: Callable[..., Any]
+) -> None:
     """The call that finds the connection closed opens another."""
     notes = served()
 
@@ -78,7 +80,7 @@ def test_death_between_calls_is_not_felt(served: Callable[..., Any], call: Any) 
         async with McpTools(notes.server) as mcp_tools:
             await call(mcp_tools, "add", a=1, b=2)
             notes.kill()
-            await asyncio.sleep(0.5)
+            await until_closed(mcp_tools)
             assert (await call(mcp_tools, "add", a=1, b=2)).output == "3"
 
     asyncio.run(run())
@@ -132,7 +134,7 @@ def test_dying_http_server_fails_the_call(http: Any, call: Any) -> None:
     async def run() -> Any:
         async with McpTools(McpServer.http("notes", http.url, call_timeout_seconds=5)) as mcp_tools:
             calling = asyncio.create_task(call(mcp_tools, "wait", seconds=60))
-            await asyncio.sleep(1)
+            await http.until_started("wait")
             http.kill()
             return await calling
 
@@ -216,7 +218,7 @@ def test_closing_ignores_a_frozen_server(http: Any, call: Any) -> None:
 
 
 def test_cancelled_listing_loses_no_change(
-    http: Any, served: Callable[..., Any], call: Any
+    http: Any, served: Callable[..., Any], call: Any, until_changed: Callable[..., Any]
 ) -> None:
     """What one server listed before another one was given up is listed the next time."""
 
@@ -227,7 +229,7 @@ def test_cancelled_listing_loses_no_change(
             await mcp_tools.list_tools()
             # The second time, the frozen server reports a change where there is none.
             await asyncio.gather(call(mcp_tools, "learn"), call(mcp_tools, "http_learn"))
-            await asyncio.sleep(0.5)  # the notice of a change may arrive after the result
+            await until_changed(mcp_tools)  # its notice may arrive after the result
             http.process.send_signal(signal.SIGSTOP)
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(1):

@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from agents import Agent, RunConfig, RunContextWrapper, Runner, function_tool
+from agents import (
+    Agent,
+    Model,
+    ModelResponse,
+    RunConfig,
+    RunContextWrapper,
+    Runner,
+    Usage,
+    function_tool,
+)
 from agents.mcp import MCPServer, MCPServerStdio
 from agents.run import CallModelData, ModelInputData
 from hypothesis import given
@@ -19,7 +28,7 @@ from openai.types.responses import (
 )
 
 from agentic.bridges.openai_agents import InputFilter, StoreSession
-from agentic.context.compactors import Digest
+from agentic.context.compactors import Continuation, Digest
 from agentic.errors import ConfigError
 from agentic.history import MemoryStore
 from agentic.messages import Message, read_summary
@@ -203,7 +212,7 @@ def test_tools_of_mcp_servers_are_counted() -> None:
     async def count(agent: Agent[Any]) -> int:
         budget = InputFilter(8_000)
         await budget(_data(_talk(2), agent))
-        latest = budget._followed[0].conversation.latest
+        latest = budget._followed.entries[0].conversation.latest
         return latest.tokens if latest else 0
 
     async def main() -> tuple[int, int]:
@@ -243,6 +252,35 @@ def test_chats_with_equal_openings_stay_apart() -> None:
     assert len(budget._followed) == 2
 
 
+def test_each_agent_asks_its_own_model() -> None:
+    """Two agents may be called at once with one list, and the second one waits for the first."""
+    asked: list[str] = []
+    budget = InputFilter(4_000, compactor=Continuation(max_tokens=300))
+    items = _talk(14)
+
+    class Noting(Model):
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        async def get_response(self, *_: Any, **__: Any) -> ModelResponse:
+            asked.append(self.name)
+            return ModelResponse(output=[_said(LONG[:200])], usage=Usage(), response_id=None)
+
+        def stream_response(self, *_: Any, **__: Any) -> Any:
+            raise NotImplementedError
+
+    def call(name: str) -> Any:
+        return budget(_data(items, _agent(Noting(name))))
+
+    async def main() -> None:
+        await budget(_data(items[:3]))
+        await asyncio.gather(call("first"), call("second"))
+
+    asyncio.run(main())
+
+    assert set(asked) == {"first"}
+
+
 def test_a_rewind_keeps_the_summary(counting: type[Counting]) -> None:
     """Whoever goes back behind the latest replies is not summarized again."""
     budget = InputFilter(4_000, compactor=counting(max_tokens=500))
@@ -270,7 +308,7 @@ def test_conversations_are_forgotten_when_idle() -> None:
 
     asyncio.run(main())
 
-    assert [one.items[0]["content"][:3] for one in budget._followed] == ["ann", "eve"]
+    assert [one.keys[0]["content"][:3] for one in budget._followed] == ["ann", "eve"]
 
 
 def test_a_cancelled_summary_changes_nothing(counting: type[Counting]) -> None:

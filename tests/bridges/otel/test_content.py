@@ -93,7 +93,9 @@ def test_contents_follow_the_conventions(recorded: Any) -> None:
     ]
     assert json.loads(first["gen_ai.tool.definitions"]) == [{"type": "function", "name": "t"}]
     assert json.loads(first["gen_ai.input.messages"]) == [asked]
-    assert json.loads(first["gen_ai.output.messages"]) == [replied]
+    # A reply that was just received says why it ended; one that is sent again does not.
+    ended = {**replied, "finish_reason": "tool_call"}
+    assert json.loads(first["gen_ai.output.messages"]) == [ended]
     assert json.loads(second["gen_ai.input.messages"]) == [
         asked,
         replied,
@@ -124,7 +126,8 @@ def test_run_contains_its_request_and_reply(recorded: Any) -> None:
 
     (agent,) = recorded.named("invoke_agent")
     said = json.loads(agent.attributes["gen_ai.output.messages"])
-    assert said == [{"role": "assistant", "parts": [{"type": "text", "content": "It is hunter2."}]}]
+    reply = {"role": "assistant", "parts": [{"type": "text", "content": "It is hunter2."}]}
+    assert said == [{**reply, "finish_reason": "stop"}]
     assert "Is it hunter2?" in agent.attributes["gen_ai.input.messages"]
 
 

@@ -23,6 +23,15 @@ _NAMES = {
 }
 
 
+_KINDS = {
+    "input_tokens": 100,
+    "output_tokens": 20,
+    "cache_read.input_tokens": 60,
+    "cache_write.input_tokens": 30,
+    "reasoning.output_tokens": 8,
+}
+
+
 class Named(ScriptedDecider):
     """A decider that says whose model it asks."""
 
@@ -35,16 +44,7 @@ def _run(recorded: Any, *steps: Any, **options: Any) -> None:
         runner.run_sync("hi")
 
 
-@pytest.mark.parametrize(
-    ("metric", "total"),
-    [
-        ("input_tokens", 100),
-        ("output_tokens", 20),
-        ("cache_read.input_tokens", 60),
-        ("cache_write.input_tokens", 30),
-        ("reasoning.output_tokens", 8),
-    ],
-)
+@pytest.mark.parametrize(("metric", "total"), _KINDS.items())
 def test_tokens_are_counted_by_their_kind(recorded: Any, metric: str, total: int) -> None:
     """The parts are counted beside the sums that include them; no modality is known."""
     _run(recorded, Decision("Done.", usage=_USED, response_model="m-1"))
@@ -74,7 +74,10 @@ def test_failed_request_counts_no_tokens(recorded: Any) -> None:
     with pytest.raises(RequestFailed):
         _run(recorded, RequestFailed("anthropic", 500, "down"))
 
-    assert recorded.total(f"{_INFERENCE}.usage.input_tokens") == 0
+    for kind in _KINDS:
+        (point,) = recorded.points(f"{_INFERENCE}.usage.{kind}")
+        assert point["value"] == 0
+        assert point["attributes"] == {**_NAMES, "gen_ai.token.modality": "unknown"}
     assert recorded.points(f"{_INFERENCE}.operation.input_tokens") == []
     (point,) = recorded.points(f"{_INFERENCE}.duration")
     assert point["attributes"] == {**_NAMES, "error.type": "500"}

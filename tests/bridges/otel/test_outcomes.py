@@ -109,7 +109,9 @@ def test_missing_result_ends_as_a_failure(recorded: Any) -> None:
 
     assert _errors(recorded) == {"execute_tool": "raised"}
     assert recorded.still_open == []
-    assert "the executor gave a int instead of a ToolResult" in str(result.tool_results[0].error)
+    assert "the executor returned a int instead of a ToolResult" in str(
+        result.tool_results[0].error
+    )
 
 
 def test_slow_tool_ends_as_a_timeout(recorded: Any) -> None:

@@ -392,6 +392,43 @@ def test_a_refusal_is_a_reply(recorded: Any) -> None:
     assert chat.status.status_code is StatusCode.UNSET
 
 
+@pytest.mark.parametrize(
+    ("reason", "word"),
+    [
+        (StopReason.STOP, "stop"),
+        (StopReason.TOOL, "tool_call"),
+        (StopReason.MAX_TOKENS, "length"),
+        (StopReason.CONTENT_FILTER, "content_filter"),
+        (StopReason.ERROR, "error"),
+        (StopReason.ABORT, "abort"),
+        (StopReason.OTHER, "other"),
+    ],
+)
+def test_reasons_to_stop_are_the_conventions_words(
+    recorded: Any, reason: StopReason, word: str
+) -> None:
+    """Where the provider has none of its own; the conventions have five, and allow others."""
+    runner = _runner(Decision("Done.", stop_reason=reason))
+
+    recorded.instrument(runner)
+    runner.run_sync("hi")
+
+    (chat,), (agent,) = recorded.named("chat"), recorded.named("invoke_agent")
+    assert chat.attributes["gen_ai.response.finish_reasons"] == (word,)
+    assert agent.attributes["gen_ai.response.finish_reasons"] == (word,)
+
+
+def test_a_request_for_tools_stops_for_a_tool_call(recorded: Any) -> None:
+    """Unless the provider calls it something else."""
+    runner = _runner(_TWO_CALLS, "Done.")
+
+    recorded.instrument(runner)
+    runner.run_sync("hi")
+
+    words = [each.attributes["gen_ai.response.finish_reasons"] for each in recorded.named("chat")]
+    assert words == [("tool_call",), ("stop",)]
+
+
 def test_a_request_names_the_epoch_that_it_begins(recorded: Any) -> None:
     """Only the first request of an epoch, and why it does not extend the last one."""
     words = "so it goes. " * 40

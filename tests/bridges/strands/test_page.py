@@ -1,5 +1,6 @@
 """The conversation manager on the page about Strands, in real agents of Strands."""
 
+import itertools
 import json
 import re
 from collections.abc import AsyncIterator, Callable
@@ -10,6 +11,7 @@ import pytest
 
 from agentic.messages import Message
 from agentic.providers import bedrock
+from agentic.testing import AgentScript, ModelServer
 
 strands = pytest.importorskip("strands", reason="needs strands-agents")
 
@@ -159,3 +161,95 @@ def _problems(messages: list[Any]) -> set[str]:
     items = [{key: each[key] for key in ("role", "content")} for each in messages]
     request = {"messages": items, "toolConfig": {"tools": [tool]}}
     return {found.rule for found in bedrock.validate(request)}
+
+
+class Served:
+    """Makes a Strands model that asks a fake of Bedrock, which counts prompt and tools as well."""
+
+    def __init__(self, base: Any, server: ModelServer) -> None:
+        self.model = type("Model", (base,), {"stream": self.stream})()
+        self.server = server
+
+    async def stream(
+        self, messages: Any, tool_specs: Any = None, system_prompt: Any = None, **_: Any
+    ) -> AsyncIterator[Any]:
+        """Ask once; an overflow is raised as Strands' own models raise it."""
+        items = [{key: each[key] for key in ("role", "content")} for each in messages]
+        body = {
+            "system": [{"text": system_prompt}],
+            "messages": json.loads(json.dumps(items)),
+            "toolConfig": {"tools": [{"toolSpec": each} for each in tool_specs]},
+        }
+        reply = self.server.post("/model/us.anthropic.claude-fable-5-2-v1:0/converse", body)
+        if reply.status != 200:
+            raise strands.types.exceptions.ContextWindowOverflowException(str(reply.body))
+        yield {"messageStart": {"role": "assistant"}}
+        for block in reply.body["output"]["message"]["content"]:
+            for event in _events(block):
+                yield event
+        yield {"messageStop": {"stopReason": reply.body["stopReason"]}}
+        yield {"metadata": {"usage": reply.body["usage"], "metrics": {"latencyMs": 1}}}
+
+
+def _events(block: dict[str, Any]) -> list[Any]:
+    """Return a block of a reply as the pieces of a stream."""
+    if "toolUse" in block:
+        use = block["toolUse"]
+        start = {"toolUse": {key: use[key] for key in ("toolUseId", "name")}}
+        piece = {"toolUse": {"input": json.dumps(use["input"])}}
+        return [
+            {"contentBlockStart": {"start": start}},
+            {"contentBlockDelta": {"delta": piece}},
+            {"contentBlockStop": {}},
+        ]
+    if "reasoningContent" in block:
+        text = block["reasoningContent"]["reasoningText"]
+        pieces = [{"reasoningContent": {key: text[key]}} for key in ("text", "signature")]
+        deltas = [{"contentBlockDelta": {"delta": piece}} for piece in pieces]
+        return [*deltas, {"contentBlockStop": {}}]
+    return [{"contentBlockDelta": {"delta": block}}, {"contentBlockStop": {}}]
+
+
+def test_prompt_and_tools_are_counted(page: dict[str, Any]) -> None:
+    """They are a third of the window, and no request of 60 turns is refused for its size."""
+
+    @strands.tool
+    def read(path: str) -> str:
+        """Read a file."""
+        return f"{path}: " + "a line of some file\n" * 80
+
+    read.tool_spec["description"] += " It says much about itself." * 300
+    script = AgentScript(turns=60, rounds=2, thinking="I read on.")
+    server = ModelServer(script=script, window=16_000, refusals="counted")
+    agent = strands.Agent(
+        Served(page["OfflineModel"], server).model,
+        tools=[read],
+        system_prompt="You read files. " * 600,
+        conversation_manager=page["BudgetManager"](16_000),
+        callback_handler=None,
+    )
+
+    for number in range(60):
+        agent(f"Request {number}: read what part {number} needs.")
+
+    assert server.report.refused["overflow"] == 0
+    assert server.report.requests == 180
+
+
+def test_one_overflow_has_one_smaller_request(page: dict[str, Any]) -> None:
+    """The server's window is smaller than the manager was told, and that is learned."""
+    server = ModelServer(script=AgentScript(turns=40, rounds=0), window=6_000)
+    agent = strands.Agent(
+        Served(page["OfflineModel"], server).model,
+        tools=[strands.tool(lambda path: path, name="read", description="Read.")],
+        system_prompt="Be brief.",
+        conversation_manager=page["BudgetManager"](8_500),
+        callback_handler=None,
+    )
+
+    for number in range(40):
+        agent(f"Request {number}: " + "so it goes. " * 60)
+
+    statuses = [each.status for each in server.served]
+    assert 0 < statuses.count(400) <= 4
+    assert all(after == 200 for at, after in itertools.pairwise(statuses) if at == 400)
