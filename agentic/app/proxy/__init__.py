@@ -1,11 +1,11 @@
 """A budget for any agent in any language: an HTTP server between the agent and its provider.
 
-Start with `Proxy`, or with the command `agentic proxy`. Needs the extra: pip install
-'agentic-weave[proxy]'.
+Start with `Proxy`, or with the command `agentic proxy`. Needs the extra `proxy`.
 
-- `POST .../chat/completions` (OpenAI) and `POST .../v1/messages` (Anthropic) are kept within the
-  window by `bridges.dicts`. What need not be cut is sent on byte for byte. Every other path is
-  passed on unchanged, and so is a request that is not understood: the provider judges it.
+- `POST .../chat/completions` and `.../responses` (OpenAI), `.../v1/messages` (Anthropic) and
+  `.../models/MODEL:generateContent` (Gemini, also streamed) are kept within the window by
+  `bridges.dicts`. What need not be cut is sent on byte for byte. Every other path is passed on
+  unchanged, and so is a request that is not understood, or whose history the provider keeps.
 - Answers are passed on as they arrive: status, headers and bytes. If the provider refuses a request
   as too large, in an error or at the start of a stream, one smaller request follows. If the client
   leaves, the request is cancelled.
@@ -17,14 +17,14 @@ Start with `Proxy`, or with the command `agentic proxy`. Needs the extra: pip in
 - Keys pass through; they are neither logged nor stored.
 """
 
-from agentic import _imports
-from agentic.bridges._versions import require as _require
+from agentic._base import _imports
+from agentic._base._versions import require as _require
 
-_require("proxy", "starlette", "proxy", "0.40")
-_require("proxy", "httpx", "proxy", "0.27")
-_require("proxy", "uvicorn", "proxy", "0.30")
+_require("app.proxy", "starlette", "proxy", "0.40")
+_require("app.proxy", "httpx", "proxy", "0.27")
+_require("app.proxy", "uvicorn", "proxy", "0.30")
 
 with _imports.quietly():
-    from agentic.bridges.proxy._app import Proxy
+    from agentic.app.proxy._app import Proxy
 
 __all__ = ["Proxy"]

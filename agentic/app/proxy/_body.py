@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from agentic.bridges._lists import are_same
+from agentic.bridges.kit._lists import are_same
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _AFTER_ITEM = re.compile(r"[ \t\n\r]*([,\]])[ \t\n\r]*")
@@ -46,7 +46,7 @@ class RequestBody:
     """The number of bytes of the text."""
 
     @classmethod
-    def read(cls, raw: bytes, known: Sequence[ListText] = ()) -> "RequestBody":
+    def read(cls, raw: bytes, cache: Sequence[ListText] = ()) -> "RequestBody":
         """Read a body; of a list that begins as a known one, only the rest is parsed.
 
         Raises:
@@ -63,9 +63,9 @@ class RequestBody:
                 start = _open(text, _skip(text, colon), ":")
                 # Which of two values a provider takes is unknown.
                 if not isinstance(key, str) or key in data:
-                    raise ValueError("a key is no text, or occurs twice")
+                    raise ValueError("a key is not text, or occurs twice")
                 if text[start : start + 1] == "[":
-                    data[key], item_spans[key], end = _decode_list(text, start, known)
+                    data[key], item_spans[key], end = _decode_list(text, start, cache)
                 else:
                     data[key], end = _decode(text, start)
                 spans[key] = start, end
@@ -85,28 +85,28 @@ class RequestBody:
         start = self._spans[key][0]
         return ListText(self.text[start : start + spans[-1][1]], self.data[key], spans)
 
-    def write(self, changed: Mapping[str, Any]) -> bytes:
+    def write(self, changes: Mapping[str, Any]) -> bytes:
         """Return the body with other values, byte for byte where a value or an item is the same.
 
-        What is the same is the same object in `changed` as in `data`.
+        What is the same is the same object in `changes` as in `data`.
         """
-        if not self.data.keys() <= changed.keys():
-            return _dump(changed).encode()
+        if not self.data.keys() <= changes.keys():
+            return _dump(changes).encode()
         pieces, at = [], 0
         for key, (start, end) in self._spans.items():
-            pieces += [self.text[at:start], self._value(changed[key], key)]
+            pieces += [self.text[at:start], self._value(changes[key], key)]
             at = end
-        for key in changed.keys() - self.data.keys():
+        for key in changes.keys() - self.data.keys():
             comma = "," if self.data else ""
-            pieces.append(f"{self.text[at : self._end]}{comma}{_dump(key)}:{_dump(changed[key])}")
+            pieces.append(f"{self.text[at : self._end]}{comma}{_dump(key)}:{_dump(changes[key])}")
             at = self._end
         return "".join([*pieces, self.text[at:]]).encode()
 
-    def is_same(self, changed: Mapping[str, Any]) -> bool:
+    def is_same(self, changes: Mapping[str, Any]) -> bool:
         """Return whether nothing has changed."""
         data = self.data
-        return data.keys() == changed.keys() and all(
-            _is_same(changed[key], value) for key, value in data.items()
+        return data.keys() == changes.keys() and all(
+            _is_same(changes[key], value) for key, value in data.items()
         )
 
     def _value(self, value: Any, key: str) -> str:
@@ -134,7 +134,7 @@ def _is_same(value: Any, before: Any) -> bool:
 
 
 def _decode_list(
-    text: str, start: int, known: Iterable[ListText]
+    text: str, start: int, cache: Iterable[ListText]
 ) -> tuple[list[Any], list[_Span], int]:
     """Return a list, where each of its items is from its start on, and where it ends."""
     items: list[Any] = []
@@ -142,23 +142,23 @@ def _decode_list(
     at = _open(text, start, "[")
     if text[at : at + 1] == "]":
         return items, spans, at + 1
-    begun = next((each for each in known if text.startswith(each.text, start)), None)
-    if begun is not None:
-        items += begun.items
-        spans += begun.spans
-        at = start + len(begun.text)
+    former = next((each for each in cache if text.startswith(each.text, start)), None)
+    if former is not None:
+        items += former.items
+        spans += former.spans
+        at = start + len(former.text)
     while True:
-        if begun is None:
+        if former is None:
             item, end = _decode(text, at)
             items.append(item)
             spans.append((at - start, end - start))
             at = end
-        begun, found = None, _AFTER_ITEM.match(text, at)
-        if found is None:
+        former, match = None, _AFTER_ITEM.match(text, at)
+        if match is None:
             raise ValueError(f"no , or ] at {at}")
-        if found[1] == "]":
-            return items, spans, found.end(1)
-        at = found.end()
+        if match[1] == "]":
+            return items, spans, match.end(1)
+        at = match.end()
 
 
 def _open(text: str, at: int, sign: str) -> int:
@@ -175,8 +175,8 @@ def _next(text: str, at: int, close: str) -> int:
 
 
 def _skip(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return at if found is None else found.end()
+    match = _SPACE.match(text, at)
+    return at if match is None else match.end()
 
 
 def _dump(value: Any) -> str:

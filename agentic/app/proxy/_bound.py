@@ -1,34 +1,22 @@
 """Requests that the proxy cut, and what follows if the provider refuses their reasoning.
 
-What a client sends of its own is never changed because of that: see design/0061.
+What a client sends of its own is never changed because of that: see design/requests.md.
 """
 
 from collections.abc import Awaitable, Callable
-from types import ModuleType
 from typing import Any
 
-from agentic.bridges.proxy._upstream import Relay
-from agentic.providers import anthropic
-from agentic.providers._bound_requests import BINDING_BETA, BoundRequests, with_drop
-from agentic.providers.anthropic._decider import leave_out_reasoning as leave_out_thinking
-from agentic.providers.openai_chat._decider import cannot_ask, leave_out_reasoning
-
-_BETA = b"anthropic-beta"
+from agentic.app.proxy._upstream import Relay
+from agentic.providers._bound_requests import BoundRequests
+from agentic.providers.kit import HttpApi
 
 
 class _Refused(Exception):
     """An answer with an error status, with its text."""
 
 
-def bound_requests(wire: ModuleType) -> BoundRequests:
-    """Return what sends the requests of one conversation on a wire."""
-    if wire is anthropic:
-        return BoundRequests(with_drop, leave_out_thinking)
-    return BoundRequests(cannot_ask, leave_out_reasoning)
-
-
 async def send_bound(
-    bound: BoundRequests,
+    requests: BoundRequests,
     body: dict[str, Any],
     send: Callable[[dict[str, Any], bool], Awaitable[Relay]],
 ) -> Relay:
@@ -49,7 +37,7 @@ async def send_bound(
         return relays[-1]
 
     try:
-        return await bound.send(call, body, str(body.get("model", "")))
+        return await requests.send(call, body, str(body.get("model", "")))
     except _Refused:
         return relays[-1]
     except BaseException:
@@ -58,11 +46,15 @@ async def send_bound(
         raise
 
 
-def with_beta(headers: list[tuple[bytes, bytes]]) -> tuple[bytes, bytes]:
-    """Return the header that names the beta of the setting, after those that the client names.
+def with_drop_header(api: HttpApi, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return the header that the setting needs, if any, after what the client names in it.
 
-    >>> with_beta([(b"Anthropic-Beta", b"own-1")])
-    (b'anthropic-beta', b'own-1,thinking-binding-controls-2026-08-01')
+    >>> from agentic.providers import anthropic
+    >>> with_drop_header(anthropic.ADAPTER.http, [(b"Anthropic-Beta", b"own-1")])
+    [(b'anthropic-beta', b'own-1,thinking-binding-controls-2026-08-01')]
     """
-    own = [value for name, value in headers if name.lower() == _BETA]
-    return _BETA, b",".join([*own, BINDING_BETA.encode()])
+    if api.drop_header is None:
+        return []
+    header, word = (text.encode() for text in api.drop_header)
+    own = [value for name, value in headers if name.lower() == header]
+    return [(header, b",".join([*own, word]))]

@@ -51,18 +51,18 @@ class StateFolder:
             list(self.path.iterdir())
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
-            allowed = f"a folder that can be written ({reason})"
-            raise ConfigError("store", str(self.path), allowed, "name another one") from error
+            requirement = f"a folder that can be written ({reason})"
+            raise ConfigError("store", str(self.path), requirement, "name another one") from error
 
     def load(self) -> Iterator[SavedConversation]:
         """Yield what was saved, the latest last; a damaged file is passed over with a warning."""
-        found: list[tuple[float, SavedConversation]] = []
+        entries: list[tuple[float, SavedConversation]] = []
         for path in self.path.glob("*.json"):
             try:
-                found.append((path.stat().st_mtime, _read(path)))
+                entries.append((path.stat().st_mtime, _read(path)))
             except _DAMAGED as error:
-                _log.warning("%s is passed over: %s", path, error)
-        yield from (saved for _, saved in sorted(found, key=operator.itemgetter(0)))
+                _log.warning("%s is skipped: %s", path, error)
+        yield from (conversation for _, conversation in sorted(entries, key=operator.itemgetter(0)))
 
     def save(
         self, path: Path | None, owner: str, hashes: list[bytes], size: int, state: Any

@@ -1,28 +1,29 @@
 """Read a reply while it is passed on, to learn how large the request was."""
 
+import contextlib
 import json
+import re
 import zlib
-from types import ModuleType
 from typing import Any
 
 import attrs
 
-from agentic.errors import ContextOverflow
-from agentic.providers.kit import at, items_at
+from agentic.errors import ConfigError, ContextOverflow
+from agentic.providers.kit import Adapter, HttpApi, at
 from agentic.providers.overflow import is_context_overflow
 
 # From here on a reply is passed on unread: no model writes as much.
 _MAX_BYTES = 16 * 2**20
 _EITHER_ZLIB_OR_GZIP = 32 + zlib.MAX_WBITS
-_NO_CONTENT = {"message_start", "ping"}
-"""Anthropic's events before the first content."""
+_BEFORE_EVENT = re.compile(r"[\s,\[]*(?=\{)")
+_decode = json.JSONDecoder().raw_decode
 
 
 @attrs.define(eq=False)
 class ReplyReader:
     """Reads one reply, whole or streamed, compressed or not; never raises."""
 
-    _wire: ModuleType
+    _wire: Adapter
     _is_stream: bool
     _encoding: str
     """The Content-Encoding: gzip, deflate or empty. Others are not read."""
@@ -38,12 +39,21 @@ class ReplyReader:
     _streamed: Any = attrs.field(init=False)
     _inflate: Any = attrs.field(init=False)
     _is_lost: bool = attrs.field(init=False)
+    _is_array: bool = attrs.field(default=False, init=False)
+    """Whether the events are the items of a JSON array."""
 
     def __attrs_post_init__(self) -> None:
-        self._streamed = self._wire.StreamedResponse()
+        self._streamed = self._wire.streamed_response()
         is_packed = self._encoding in {"gzip", "deflate"}
         self._inflate = zlib.decompressobj(_EITHER_ZLIB_OR_GZIP) if is_packed else None
         self._is_lost = not is_packed and self._encoding not in {"", "identity"}
+
+    @property
+    def _api(self) -> HttpApi:
+        api = self._wire.http
+        if api is None:
+            raise ConfigError("wire", self._wire.name, "an adapter with an `http`")
+        return api
 
     @property
     def has_begun(self) -> bool:
@@ -81,41 +91,42 @@ class ReplyReader:
                 self._take_lines()
         elif self._received == self._length:
             self._end()
+        elif b"}" in plain and self._buffer.lstrip()[:1] == b"[":
+            self._take_array()
 
     def _take_lines(self) -> None:
-        """Read complete lines of server-sent events; each `data` of both wires is one line."""
+        """Read complete lines of server-sent events; each `data` of all wires is one line."""
         *lines, rest = bytes(self._buffer).split(b"\n")
         self._buffer[:] = rest
         for line in lines:
-            if not line.startswith(b"data:"):
-                continue
-            data = line[5:].strip()
-            event = None if data == b"[DONE]" else json.loads(data)
-            self._streamed.feed(event or "[DONE]")
-            self._has_content = self._has_content or _is_content(event)
-            if event is None or event.get("type") == "message_stop":
-                self._end()
+            if line.startswith(b"data:"):
+                data = line[5:].strip()
+                self._take_event("[DONE]" if data == b"[DONE]" else json.loads(data))
+
+    def _take_array(self) -> None:
+        """Read the complete events of an array: a stream of Gemini's without `alt=sse`."""
+        self._is_array = True
+        text = self._buffer.decode(errors="surrogateescape")
+        at_end = 0
+        # An event that is not complete is read again with the next piece; each is short.
+        with contextlib.suppress(ValueError):
+            while match := _BEFORE_EVENT.match(text, at_end):
+                event, at_end = _decode(text, match.end())
+                self._take_event(event)
+        # What is left begins with a bracket again, as the whole did.
+        self._buffer[:] = b"[" + text[at_end:].encode(errors="surrogateescape")
+
+    def _take_event(self, event: Any) -> None:
+        self._streamed.feed(event)
+        self._has_content = self._has_content or self._api.has_content(event)
+        if self._api.is_last(event):
+            self._end()
 
     def _end(self) -> None:
-        if self._is_stream:
+        if self._is_stream or self._is_array:
             self.response = self._streamed.response()
             return
         self.response = json.loads(self._buffer)
         # Some gateways answer 200 whatever happened. A reply may quote the words of an overflow, so
         # there has to be an error as well.
         self.is_refused = bool(at(self.response, "error")) and is_context_overflow(self.response)
-
-
-def _is_content(event: Any) -> bool:
-    """Return whether an event of either wire has a part of the reply, or ends it.
-
-    >>> _is_content({"choices": [{"delta": {"role": "assistant", "content": ""}}]})
-    False
-    """
-    if event is None or "type" in event:
-        return event is None or event["type"] not in _NO_CONTENT
-    return any(
-        choice.get("finish_reason")
-        or any(value for key, value in (choice.get("delta") or {}).items() if key != "role")
-        for choice in items_at(event, "choices")
-    )

@@ -12,7 +12,8 @@ import httpx
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope, Send
 
-from agentic.bridges.proxy._replies import ReplyReader
+from agentic._base._validate import address_remedy
+from agentic.app.proxy._replies import ReplyReader
 from agentic.errors import ConfigError
 from agentic.providers.overflow import is_context_overflow
 
@@ -46,7 +47,7 @@ class Upstream:
 
     @address.validator
     def _check_address(self, _: object, address: object) -> None:
-        allowed = "an address such as https://api.openai.com/v1"
+        requirement = "an address such as https://api.openai.com/v1"
         try:
             url = urlsplit(address if isinstance(address, str) else "")
             is_address = url.scheme in {"http", "https"} and url.hostname and url.port != 0
@@ -55,9 +56,9 @@ class Upstream:
             url = urlsplit("")
         if url.username is not None or url.password is not None:
             sentence = "to must be an address without a user and a password: send them as headers"
-            raise ConfigError("to", "", allowed, message=sentence)
+            raise ConfigError("to", "", requirement, message=sentence)
         if not is_address or url.query or url.fragment:
-            raise ConfigError("to", address, allowed)
+            raise ConfigError("to", address, requirement, address_remedy(str(address)))
 
     @property
     def origin(self) -> str:
@@ -84,14 +85,14 @@ class Upstream:
         extensions = {"target": target, "timeout": timeout.as_dict()}
         headers = [*_passed_on(request.headers.raw, {*_OURS, *leave_out}), *extra]
         # A request that the client builds would get its default headers, cookies and credentials.
-        built = httpx.Request(
+        outgoing = httpx.Request(
             request.method, self.origin, headers=headers, content=content, extensions=extensions
         )
         # Here, and not when the proxy is made: the client belongs to the event loop that serves.
         if self._client is None:
             limits = httpx.Limits(max_connections=None, max_keepalive_connections=32)
             self._client = httpx.AsyncClient(limits=limits)
-        return await self._client.send(built, stream=True, auth=None, follow_redirects=False)
+        return await self._client.send(outgoing, stream=True, auth=None, follow_redirects=False)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -277,9 +278,9 @@ def _passed_on(
 ) -> Iterator[tuple[bytes, bytes]]:
     """Yield the headers that concern more than one connection, with their names in lower case."""
     pairs = [(name.lower(), value) for name, value in headers]
-    named = b",".join(value for name, value in pairs if name == b"connection").lower()
-    dropped = {*_HOP_BY_HOP, *leave_out, *map(bytes.strip, named.split(b","))}
-    return (pair for pair in pairs if pair[0] not in dropped)
+    names = b",".join(value for name, value in pairs if name == b"connection").lower()
+    omit = {*_HOP_BY_HOP, *leave_out, *map(bytes.strip, names.split(b","))}
+    return (pair for pair in pairs if pair[0] not in omit)
 
 
 def _target(base: str, request: Request) -> bytes:

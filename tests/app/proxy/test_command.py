@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from agentic.cli import main
+from agentic.app.cli import main
 
 pytestmark = pytest.mark.slow
 
@@ -55,8 +55,8 @@ def test_command_serves_until_it_is_interrupted(tmp_path: Path, hosts: Any, serv
         (["--to", "http://x", "--window", "0"], "a window has at least one token"),
         (["--to", "http://x", "--window=-5"], "a window has at least one token"),
         (["--to", "http://x"], "Missing option '-w' / '--window'"),
-        (["--to", "http://x", "-w", "9k", "--host", "no.such.host.invalid"], "is no address of"),
-        (["--to", "http://x", "-w", "9k", "--host", "\xe9" * 70], "is no address of"),
+        (["--to", "http://x", "-w", "9k", "--host", "no.such.host.invalid"], "not an address of"),
+        (["--to", "http://x", "-w", "9k", "--host", "\xe9" * 70], "not an address of"),
         (["--to", "http://x", "-w", "9k", "--host", ""], "--host is empty: name an address"),
         (["--to", "http://x", "-w", "9k", "--port", "{port}"], "is in use: choose another one"),
     ],

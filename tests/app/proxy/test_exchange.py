@@ -14,8 +14,8 @@ import httpx
 import openai
 import pytest
 
+from agentic.app.proxy import Proxy
 from agentic.bridges.dicts import Conversation
-from agentic.bridges.proxy import Proxy
 from agentic.errors import ConfigError
 from agentic.providers import openai_chat
 
@@ -102,7 +102,7 @@ def test_streamed_usage_teaches_the_size(serve: Serve) -> None:
     with client.messages.stream(model="claude", max_tokens=9, messages=history) as stream:
         stream.until_done()
 
-    (pooled,) = served.proxy._pool._pooled
+    (pooled,) = served.proxy._pool._pooled.entries
     assert 900 < pooled.conversation.latest.tokens < 950
 
 
@@ -292,9 +292,9 @@ def test_client_that_leaves_ends_the_request(serve: Serve, *, is_stream: bool) -
 
     assert served.provider.left.wait(60)
     deadline = time.monotonic() + 60
-    while served.proxy._pool._pooled[0].is_busy and time.monotonic() < deadline:
+    while served.proxy._pool._pooled.entries[0].is_busy and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert not served.proxy._pool._pooled[0].is_busy
+    assert not served.proxy._pool._pooled.entries[0].is_busy
 
 
 def test_broken_stream_breaks_for_the_client(serve: Serve) -> None:

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentic.app.proxy import Proxy
+from agentic.app.proxy._body import RequestBody
+from agentic.app.proxy._pool import PooledConversation, ProxyPool
 from agentic.bridges.dicts import Conversation
-from agentic.bridges.proxy import Proxy
-from agentic.bridges.proxy._body import RequestBody
-from agentic.bridges.proxy._pool import PooledConversation, ProxyPool
 from agentic.providers import anthropic, openai_chat
 
 _VALUES = st.recursive(
@@ -47,8 +47,10 @@ def _release(pool: ProxyPool, pooled: PooledConversation) -> None:
     asyncio.run(pool.release(pooled))
 
 
-def _ask(pool: ProxyPool, *texts: str, owner: str = "ann", size: int = 10) -> Conversation:
-    pooled = _take(pool, owner, openai_chat, _items(*texts), size)
+def _ask(
+    pool: ProxyPool, *texts: str, owner: str = "ann", size: int = 10, session: str = ""
+) -> Conversation:
+    pooled = _take(pool, owner, openai_chat.ADAPTER, _items(*texts), size, session)
     _release(pool, pooled)
     return pooled.conversation
 
@@ -68,14 +70,38 @@ def test_other_beginning_is_another_conversation(pool: ProxyPool) -> None:
     assert _ask(pool, "a") is not first
     assert _ask(pool, "a", "c", "d") is not first
     assert _ask(pool, "a", "b", owner="bob") is not first
-    other = _take(pool, "ann", anthropic, _items("a", "b"), 10)
+    other = _take(pool, "ann", anthropic.ADAPTER, _items("a", "b"), 10)
     assert other.conversation is not first
+
+
+def test_equal_beginnings_of_two_sessions_are_apart(pool: ProxyPool) -> None:
+    """Two programs that name their sessions, with the same words so far and the same key."""
+    first = _ask(pool, "a", "b", session="s1")
+    second = _ask(pool, "a", "b", session="s2")
+    unnamed = _ask(pool, "a", "b")
+
+    assert len({id(each) for each in (first, second, unnamed)}) == 3
+    assert _ask(pool, "a", "b", "c", session="s1") is first
+    assert _ask(pool, "a", "b", "c", session="s2") is second
+
+
+def test_session_under_a_new_name_begins_with_the_summary(pool: ProxyPool) -> None:
+    """As when a program resumes a session: no timeline is shared, and nothing is asked again."""
+    words = [f"{number} " + "so it goes. " * 60 for number in range(20)]
+    first = _take(pool, "ann", openai_chat.ADAPTER, _items(*words), 10, "s1")
+    sent = first.conversation.fit(_items(*words))
+    _release(pool, first)
+
+    second = _take(pool, "ann", openai_chat.ADAPTER, _items(*words, "go on"), 10, "s2")
+
+    assert second.conversation is not first.conversation
+    assert second.conversation.fit(_items(*words, "go on"))[0] == sent[0]
 
 
 def test_longest_beginning_wins(pool: ProxyPool) -> None:
     """Of two conversations that a list could continue."""
     _ask(pool, "a", "b")
-    short = _take(pool, "ann", openai_chat, _items("a"), 10)
+    short = _take(pool, "ann", openai_chat.ADAPTER, _items("a"), 10)
     _release(pool, short)
     longest = _ask(pool, "a", "b", "c")
 
@@ -84,8 +110,8 @@ def test_longest_beginning_wins(pool: ProxyPool) -> None:
 
 def test_busy_conversation_is_not_shared(pool: ProxyPool) -> None:
     """Two requests at once never have one View, even if they are equal."""
-    first = _take(pool, "ann", openai_chat, _items("a"), 10)
-    second = _take(pool, "ann", openai_chat, _items("a"), 10)
+    first = _take(pool, "ann", openai_chat.ADAPTER, _items("a"), 10)
+    second = _take(pool, "ann", openai_chat.ADAPTER, _items("a"), 10)
     _release(pool, first)
 
     assert first.conversation is not second.conversation
@@ -94,7 +120,7 @@ def test_busy_conversation_is_not_shared(pool: ProxyPool) -> None:
 
 def test_pool_is_bounded_by_number(pool: ProxyPool) -> None:
     """The one that was idle longest goes first; one that is being answered stays."""
-    busy = _take(pool, "ann", openai_chat, _items("busy"), 10)
+    busy = _take(pool, "ann", openai_chat.ADAPTER, _items("busy"), 10)
     kept = [_ask(pool, text) for text in "abcd"]
 
     assert len(pool) == 3
@@ -110,7 +136,7 @@ def test_pool_is_bounded_by_bytes(pool: ProxyPool) -> None:
         _ask(pool, "a", size=size)
     _ask(pool, "b", size=600)
 
-    assert [one.size for one in pool._pooled] == [600]
+    assert [one.size for one in pool._pooled.entries] == [600]
     _ask(pool, "c", size=2_000)
     assert len(pool) == 0
 
@@ -121,14 +147,14 @@ def test_damaged_file_count_is_passed_over(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, place: str, wrong: object
 ) -> None:
     """The proxy starts, and the conversation is summarized again."""
-    state = _make(openai_chat, None).state()
+    state = _make(openai_chat.ADAPTER, None).state()
     saved = {"v": 1, "owner": "ann", "hashes": [], "size": 10, "state": state}
     (saved if place == "size" else state)[place] = wrong
     (tmp_path / "x.json").write_text(json.dumps(saved))
 
     Proxy("http://localhost:9", 2_000, store=tmp_path)
 
-    assert "x.json is passed over" in caplog.text
+    assert "x.json is skipped" in caplog.text
 
 
 def test_unreadable_files_are_passed_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -138,14 +164,14 @@ def test_unreadable_files_are_passed_over(tmp_path: Path, caplog: pytest.LogCapt
 
     Proxy("http://localhost:9", 2_000, store=tmp_path)
 
-    assert caplog.text.count("is passed over") == 2
+    assert caplog.text.count("is skipped") == 2
 
 
 def test_file_that_stays_harms_no_request(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """The conversation is forgotten, although its file cannot be removed."""
     pool = Proxy("http://localhost:9", 2_000, max_conversations=1, store=tmp_path)._pool
     for name in ("a", "b"):
-        pooled = _take(pool, "ann", openai_chat, _items(name), 10)
+        pooled = _take(pool, "ann", openai_chat.ADAPTER, _items(name), 10)
         pooled.saved = tmp_path / f"{name}.json"
         pooled.saved.mkdir()
         _release(pool, pooled)
@@ -157,7 +183,7 @@ def test_file_that_stays_harms_no_request(tmp_path: Path, caplog: pytest.LogCapt
 def test_failed_save_leaves_no_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Somebody has made a folder of that name; a full disk would do the same."""
     pool = Proxy("http://localhost:9", 2_000, store=tmp_path)._pool
-    pooled = _take(pool, "ann", openai_chat, _items("a"), 10)
+    pooled = _take(pool, "ann", openai_chat.ADAPTER, _items("a"), 10)
     pooled.conversation.fit(_items(*(f"Remark {n}. " * 50 for n in range(40))))
     pooled.saved = tmp_path / "taken.json"
     pooled.saved.mkdir()

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import warnings
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -20,12 +21,12 @@ import attrs
 import httpx
 import pytest
 
-from agentic.bridges.proxy import Proxy
-from agentic.bridges.proxy import _pool as pool_module
-from agentic.bridges.proxy._body import RequestBody
-from agentic.bridges.proxy._replies import ReplyReader
-from agentic.bridges.proxy._upstream import Relay, Upstream
-from agentic.cli import main
+from agentic.app.cli import main
+from agentic.app.proxy import Proxy
+from agentic.app.proxy import _pool as pool_module
+from agentic.app.proxy._body import RequestBody
+from agentic.app.proxy._replies import ReplyReader
+from agentic.app.proxy._upstream import Relay, Upstream
 from agentic.providers import openai_chat
 from agentic.tokens import CharCounter
 
@@ -85,7 +86,7 @@ def test_compressed_body_counts_as_what_it_holds(serve: Serve, grow: Grow) -> No
         headers={"content-encoding": "gzip", "content-type": "application/json"},
     )
 
-    (pooled,) = served.proxy._pool._pooled
+    (pooled,) = served.proxy._pool._pooled.entries
     assert response.status_code == 200
     assert pooled.size == len(plain)
 
@@ -230,11 +231,11 @@ def test_token_is_a_header_of_its_own(tmp_path: Path, hosts: Any, serve: Serve) 
 
 
 def test_open_address_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
-    """Without a token, unless a proxy in front knows who may."""
+    """Without a token, unless a proxy in front controls access."""
     status = main(["proxy", "--to", "http://x", "-w", "9k", "--host", _OPEN, "--port", "0"])
 
     assert status == 2
-    assert "name a --token-file, or say --behind-proxy" in capfd.readouterr().err
+    assert "pass --token-file, or pass --behind-proxy" in capfd.readouterr().err
 
 
 def test_silent_stream_is_held_for_a_limited_time() -> None:
@@ -267,7 +268,7 @@ def test_silent_stream_is_held_for_a_limited_time() -> None:
             headers=httpx.Headers(),
         )
         sent: list[bytes] = []
-        reader = ReplyReader(openai_chat, True, "", None)  # noqa: FBT003
+        reader = ReplyReader(openai_chat.ADAPTER, True, "", None)  # noqa: FBT003
         relay = Relay(answer, reader=reader)
         async with asyncio.timeout(60):
             refused = await relay.is_refused(0.01)
@@ -313,6 +314,31 @@ def test_path_with_an_escaped_line_end_is_passed_on() -> None:
 
     assert asyncio.run(ask()) == 200
     assert targets == [b"/v1/files/a%0Ab"]
+
+
+@pytest.mark.usefixtures("without_collector")
+def test_closed_proxy_holds_no_connection(serving_apart: Any) -> None:
+    """Without lifespan events, its owner closes it; a later request opens new ones."""
+
+    async def handle(_: Any) -> Any:
+        return web.json_response({})
+
+    async def ask(address: str) -> list[int]:
+        proxy, statuses = Proxy(address, 2_000), []
+        transport = httpx.ASGITransport(proxy)
+        async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
+            for _ in "ab":
+                statuses.append((await client.get("/v1/models")).status_code)
+                await proxy.close()
+        return statuses
+
+    with serving_apart(handle) as address, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ResourceWarning)
+        statuses = asyncio.run(ask(address))
+        gc.collect()
+
+    assert statuses == [200, 200]
+    assert [str(each.message) for each in caught] == []
 
 
 def test_application_answers_no_web_socket() -> None:

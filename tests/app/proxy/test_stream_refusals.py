@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from agentic.bridges.proxy._replies import ReplyReader
-from agentic.bridges.proxy._upstream import Relay
-from agentic.providers import openai_chat
+from agentic.app.proxy._replies import ReplyReader
+from agentic.app.proxy._upstream import Relay
+from agentic.providers import gemini, openai_chat
 
 web = pytest.importorskip("aiohttp.web")
 
@@ -47,6 +47,9 @@ _MESSAGE = {
 }
 _TOO_LONG = "prompt is too long: 9000 tokens > 3000 maximum"
 _CODED = {"message": "maximum context length is 3000", "code": "context_length_exceeded"}
+_TOO_MANY = "The input token count (9000) exceeds the maximum number of tokens allowed (3000)."
+_RESPONSE = {"id": "r", "object": "response", "model": "gpt", "status": "in_progress", "output": []}
+_GEMINI = "models/gemini-2.5-pro:streamGenerateContent"
 _REFUSALS = {
     "chat/completions": [
         b": wait\n\n",
@@ -58,6 +61,21 @@ _REFUSALS = {
         _of_claude("ping"),
         _of_claude("error", error={"type": "invalid_request_error", "message": _TOO_LONG}),
     ],
+    "responses": [
+        _event({"type": "response.created", "response": _RESPONSE}),
+        _event({"type": "response.in_progress", "response": _RESPONSE}),
+        _event(
+            {
+                "type": "response.failed",
+                "response": {**_RESPONSE, "status": "failed", "error": _CODED},
+            }
+        ),
+    ],
+    _GEMINI: [
+        b": wait\n\n",
+        _event({"usageMetadata": {"promptTokenCount": 9}}),
+        _event({"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": _TOO_MANY}}),
+    ],
 }
 _REPLIES = {
     "chat/completions": [_chunk(content="Green."), _chunk("stop"), b"data: [DONE]\n\n"],
@@ -67,6 +85,17 @@ _REPLIES = {
         _of_claude("content_block_delta", index=0, delta={"type": "text_delta", "text": "Green."}),
         _of_claude("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 5}),
         _of_claude("message_stop"),
+    ],
+    "responses": [
+        _event({"type": "response.created", "response": _RESPONSE}),
+        _event({"type": "response.output_text.delta", "output_index": 0, "delta": "Green."}),
+        _event({"type": "response.output_text.done", "output_index": 0, "text": "Green."}),
+        _event({"type": "response.completed", "response": {**_RESPONSE, "status": "completed"}}),
+    ],
+    _GEMINI: [
+        _event({"candidates": [{"content": {"role": "model", "parts": [{"text": "Green."}]}}]}),
+        _event({"candidates": [{"content": {"role": "model", "parts": [{"text": "Yes."}]}}]}),
+        _event({"candidates": [{"finishReason": "STOP"}]}),
     ],
 }
 _PATHS = sorted(_REPLIES)
@@ -92,8 +121,20 @@ def _streams(
     return answer
 
 
+def _body(path: str, messages: list[dict[str, Any]], *, stream: bool = True) -> dict[str, Any]:
+    """Return a request of the API at a path."""
+    if path == _GEMINI:
+        roles = {"assistant": "model", "user": "user"}
+        contents = [
+            {"role": roles[each["role"]], "parts": [{"text": each["content"]}]} for each in messages
+        ]
+        return {"contents": contents}
+    key = "input" if path == "responses" else "messages"
+    return {"model": "m", "max_tokens": 9, "stream": stream, key: messages}
+
+
 def _post(served: Any, path: str, messages: list[dict[str, Any]], *, stream: bool = True) -> str:
-    body = {"model": "m", "max_tokens": 9, "stream": stream, "messages": messages}
+    body = _body(path, messages, stream=stream)
     return httpx.post(f"{served.address}/v1/{path}", json=body).text
 
 
@@ -181,12 +222,43 @@ def test_broken_start_is_an_error(serve: Serve, path: str) -> None:
         return response
 
     served = serve(answering=answer)
-    body = {"model": "m", "max_tokens": 9, "stream": True, "messages": _HELLO}
 
-    got = httpx.post(f"{served.address}/v1/{path}", json=body)
+    got = httpx.post(f"{served.address}/v1/{path}", json=_body(path, _HELLO))
 
     assert got.status_code == 502
-    assert not served.proxy._pool._pooled[0].is_busy
+    assert not served.proxy._pool._pooled.entries[0].is_busy
+
+
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+def test_array_of_events_is_read_as_they_come(size: int) -> None:
+    """Gemini streams an array, unless it is asked for server-sent events."""
+    events = [json.loads(each[6:]) for each in _REPLIES[_GEMINI]]
+    events[0]["candidates"][0]["content"]["parts"][0]["text"] = 'G}],{"r\u00fcn'
+    raw = json.dumps(events, indent=1, ensure_ascii=False).encode()
+    reader = ReplyReader(gemini.ADAPTER, is_stream=False, encoding="", length=None)
+
+    begun = None
+    for start in range(0, len(raw), size):
+        reader.feed(raw[start : start + size])
+        if reader.has_begun and begun is None:
+            begun = start + size
+    reader.finish()
+
+    parts = reader.response["candidates"][0]["content"]["parts"]
+    assert parts == [{"text": 'G}],{"r\u00fcnYes.'}]
+    assert begun is not None
+    assert begun < len(raw) or size == 10_000
+
+
+def test_refusal_in_an_array_is_a_refusal() -> None:
+    """Also as its only item, after status 200."""
+    error = {"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": _TOO_MANY}}
+    reader = ReplyReader(gemini.ADAPTER, is_stream=False, encoding="", length=None)
+
+    reader.feed(json.dumps([error]).encode())
+
+    assert reader.is_refused
+    assert reader.has_begun
 
 
 def test_heartbeats_are_not_held_for_long() -> None:
@@ -201,7 +273,8 @@ def test_heartbeats_are_not_held_for_long() -> None:
     async def held() -> tuple[bool, bytes]:
         upstream = httpx.Response(200, stream=Beating())
         relay = Relay(
-            upstream, reader=ReplyReader(openai_chat, is_stream=True, encoding="", length=None)
+            upstream,
+            reader=ReplyReader(openai_chat.ADAPTER, is_stream=True, encoding="", length=None),
         )
         return await relay.is_refused(seconds=0.05), relay._head
 
@@ -215,7 +288,7 @@ def test_long_line_is_read_in_linear_time(growth: Any) -> None:
     """An image may be one line of megabytes, which arrives in pieces of a few kilobytes."""
 
     def read(size: int) -> None:
-        reader = ReplyReader(openai_chat, is_stream=True, encoding="", length=None)
+        reader = ReplyReader(openai_chat.ADAPTER, is_stream=True, encoding="", length=None)
         line = _chunk(content="x" * size)
         for start in range(0, len(line), 1_024):
             reader.feed(line[start : start + 1_024])

@@ -123,7 +123,7 @@ def test_credentials_separate_equal_conversations(serve: Serve, grow: Grow) -> N
     for key in ("sk-ann", "sk-bob", "sk-ann"):
         served.openai(key).chat.completions.create(model="gpt-4.1", messages=history)
 
-    owners = {one.owner for one in served.proxy._pool._pooled}
+    owners = {one.owner for one in served.proxy._pool._pooled.entries}
     assert len(owners) == len(served.proxy._pool) == 2
     assert not any("sk-" in owner for owner in owners)
 
@@ -153,7 +153,7 @@ def test_usage_teaches_the_real_size(serve: Serve, grow: Grow) -> None:
     for end in range(1, len(history) + 1, 2):
         client.chat.completions.create(model="gpt-4.1", messages=history[:end])
 
-    conversation = served.proxy._pool._pooled[0].conversation
+    conversation = served.proxy._pool._pooled.entries[0].conversation
     assert conversation.latest.tokens > 1.8 * Conversation(openai_chat, 10_000).counter.count(
         json.dumps(history)
     )
@@ -202,4 +202,4 @@ def test_damaged_store_file_is_passed_over(
     served = serve(2_000, store=tmp_path)
 
     served.openai().chat.completions.create(model="m", messages=[{"role": "user", "content": "a"}])
-    assert "x.json is passed over" in caplog.text
+    assert "x.json is skipped" in caplog.text
