@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
-from agentic.replay._html import Markup, tag
-from agentic.replay._records import Cut, Replayed, count_of
+from agentic.app.replay._html import Markup, tag
+from agentic.app.replay._records import Cut, Replayed, count_of
 
 # The height of the largest text, that of a narrow page: labels this far apart do not touch.
 _TEXT = 18
@@ -116,15 +116,15 @@ class ChartSubject:
 
 def draw_axes(scale: Scale, subject: ChartSubject, frame: Frame) -> Iterator[Markup]:
     """Draw what is behind the lines: sizes, requests, the window and its reserve."""
-    left, right = scale.left, scale.right
+    start, right = scale.left, scale.right
     for size in _ticks(scale.top, frame.sizes):
         y = scale.y(size)
-        yield tag("line", class_="grid", x1=left, x2=right, y1=y, y2=y)
-        yield tag("text", _short(size), class_="tick", x=left - 8, y=y + 4, text_anchor="end")
+        yield tag("line", class_="grid", x1=start, x2=right, y1=y, y2=y)
+        yield tag("text", _short(size), class_="tick", x=start - 8, y=y + 4, text_anchor="end")
     window, available = scale.y(subject.window), scale.y(subject.window - subject.reserve)
     if subject.reserve:
         yield tag(
-            "rect", class_="reserve", x=left, y=window, width=right - left,
+            "rect", class_="reserve", x=start, y=window, width=right - start,
             height=round(available - window, 1),
         )  # fmt: skip
         # In a narrower band the label would cover the lines.
@@ -133,7 +133,7 @@ def draw_axes(scale: Scale, subject: ChartSubject, frame: Frame) -> Iterator[Mar
                 "text", "reserve", class_="told", x=right - 4, y=window + _TEXT + 1,
                 text_anchor="end",
             )  # fmt: skip
-    yield tag("line", class_="window", x1=left, x2=right, y1=window, y2=window)
+    yield tag("line", class_="window", x1=start, x2=right, y1=window, y2=window)
     yield tag(
         "text", f"window {subject.window:,}", class_="told strong", x=right - 4, y=window - 5,
         text_anchor="end",
@@ -167,12 +167,12 @@ def _numbers(scale: Scale, frame: Frame) -> Iterator[Markup]:
     y = frame.height - frame.lower + 28
     numbers = [number or 1 for number in _ticks(scale.requests, frame.numbers)]
     for number in dict.fromkeys(numbers):
-        told = f"request {number}" if number == 1 else f"{number:,}"
+        text = f"request {number}" if number == 1 else f"{number:,}"
         x = scale.x(number)
         # In the largest text a digit is 11 wide: what would stick out ends at the edge.
-        inside = x + 5.5 * len(told) < frame.width
+        inside = x + 5.5 * len(text) < frame.width
         place = (x, "middle") if inside else (frame.width, "end")
-        yield tag("text", told, class_="tick", x=place[0], y=y, text_anchor=place[1])
+        yield tag("text", text, class_="tick", x=place[0], y=y, text_anchor=place[1])
 
 
 def _ticks(top: float, number: int) -> list[int]:
@@ -210,26 +210,24 @@ def group_cuts(cuts: Sequence[Cut], scale: Scale) -> list[list[Cut]]:
     return groups
 
 
-def draw_one(
-    replayed: Replayed, subject: ChartSubject, top: float, frame: Frame, colour: str
-) -> Markup:
+def draw_one(run: Replayed, subject: ChartSubject, top: float, frame: Frame, colour: str) -> Markup:
     """Draw one policy: its line, everything said so far behind it, and a mark per compaction."""
-    scale = frame.scale(len(replayed.requests), top)
-    groups = group_cuts(replayed.cuts, scale)
-    sizes = [request.tokens for request in replayed.requests]
-    said = [request.said for request in replayed.requests]
+    scale = frame.scale(len(run.requests), top)
+    groups = group_cuts(run.cuts, scale)
+    sizes = [request.tokens for request in run.requests]
+    marks = [request.said for request in run.requests]
     line = _points(sizes, scale, frame.buckets)
     clip = f"clip-{subject.ident}"
     base = scale.y(0)
-    area = f"{scale.x(1)},{base} {line} {scale.x(len(replayed.requests))},{base}"
+    area = f"{scale.x(1)},{base} {line} {scale.x(len(run.requests))},{base}"
     return _svg(
         frame,
-        _label(replayed, subject),
+        _label(run, subject),
         _clips(clip, scale, subject.window),
         *draw_axes(scale, subject, frame),
         tag(
             "g",
-            tag("polyline", class_="said", points=_points(said, scale, frame.buckets)),
+            tag("polyline", class_="said", points=_points(marks, scale, frame.buckets)),
             tag("polygon", class_="area", points=area),
             tag("polyline", class_="line", points=line),
             _dot(sizes, scale),
@@ -238,31 +236,31 @@ def draw_one(
         # The same line once more, in red, clipped to what is above the window.
         tag("g", tag("polyline", class_="line over", points=line), clip_path=f"url(#{clip}-over)"),
         *_beyond(sizes, scale),
-        *_befores(replayed.cuts, scale),
+        *_befores(run.cuts, scale),
         *_marks(groups, scale),
         colour=colour,
     )
 
 
 def draw_all(
-    replayed: Sequence[Replayed],
+    runs: Sequence[Replayed],
     subject: ChartSubject,
     top: float,
     frame: Frame,
     *,
-    named: bool = True,
+    with_names: bool = True,
 ) -> Markup:
     """Draw the lines of all policies in one chart, optionally with each name at the line's end."""
-    scale = frame.scale(len(replayed[0].requests), top)
+    scale = frame.scale(len(runs[0].requests), top)
     clip = f"clip-{subject.ident}"
-    lines = [_line(each, scale, frame, at) for at, each in enumerate(replayed)]
+    lines = [_line(each, scale, frame, at) for at, each in enumerate(runs)]
     return _svg(
         frame,
-        f"{subject.name}: the size of each request, {len(replayed)} policies",
+        f"{subject.name}: the size of each request, {len(runs)} policies",
         _clips(clip, scale, subject.window),
         *draw_axes(scale, subject, frame),
         tag("g", *lines, clip_path=f"url(#{clip})"),
-        *(_names(replayed, scale) if named else ()),
+        *(_names(runs, scale) if with_names else ()),
         # The script moves it to the request under the pointer.
         tag("line", class_="cursor", y1=scale.upper, y2=scale.lower),
         # For the script: whose chart this is, and where its lines end.
@@ -272,11 +270,11 @@ def draw_all(
     )
 
 
-def _line(replayed: Replayed, scale: Scale, frame: Frame, at: int) -> Markup:
+def _line(run: Replayed, scale: Scale, frame: Frame, at: int) -> Markup:
     """Draw the line of one policy among others; a session with a single request is a dot."""
-    sizes = [request.tokens for request in replayed.requests]
-    compactions = count_of(len(replayed.cuts), "compaction")
-    hover = tag("title", f"{replayed.policy}: at most {replayed.peak:,} tokens, {compactions}")
+    sizes = [request.tokens for request in run.requests]
+    compactions = count_of(len(run.cuts), "compaction")
+    hover = tag("title", f"{run.policy}: at most {run.peak:,} tokens, {compactions}")
     line = tag("polyline", class_="line", points=_points(sizes, scale, frame.buckets))
     return tag("g", hover, line, _dot(sizes, scale), class_=colour_of(at), data_policy=at)
 
@@ -296,11 +294,11 @@ def _svg(
     )
 
 
-def _label(replayed: Replayed, subject: ChartSubject) -> str:
-    requests = count_of(len(replayed.requests), "request")
+def _label(run: Replayed, subject: ChartSubject) -> str:
+    requests = count_of(len(run.requests), "request")
     return (
-        f"{subject.name} under {replayed.policy}: {requests}, at most {replayed.peak:,} tokens in "
-        f"a window of {subject.window:,}, {count_of(len(replayed.cuts), 'compaction')}"
+        f"{subject.name} under {run.policy}: {requests}, at most {run.peak:,} tokens in "
+        f"a window of {subject.window:,}, {count_of(len(run.cuts), 'compaction')}"
     )
 
 
@@ -313,9 +311,9 @@ def _points(values: Sequence[int], scale: Scale, buckets: int) -> str:
 
 def _clips(clip: str, scale: Scale, window: int) -> Markup:
     upper, lower = scale.upper - _DOT, scale.lower + _DOT
-    left, width = scale.left - _DOT, scale.right - scale.left + 2 * _DOT
-    whole = tag("rect", x=left, y=upper, width=width, height=lower - upper)
-    over = tag("rect", x=left, y=upper, width=width, height=max(0, scale.y(window) - upper))
+    start, width = scale.left - _DOT, scale.right - scale.left + 2 * _DOT
+    whole = tag("rect", x=start, y=upper, width=width, height=lower - upper)
+    over = tag("rect", x=start, y=upper, width=width, height=max(0, scale.y(window) - upper))
     return tag("defs", tag("clipPath", whole, id=clip), tag("clipPath", over, id=f"{clip}-over"))
 
 
@@ -395,11 +393,11 @@ def _told(group: Sequence[Cut]) -> str:
     return f"requests {first.request} to {last.request}: {len(group)} compactions"
 
 
-def _names(replayed: Sequence[Replayed], scale: Scale) -> Iterator[Markup]:
+def _names(runs: Sequence[Replayed], scale: Scale) -> Iterator[Markup]:
     """Write each policy's name next to the end of its line, without overlaps."""
     ends = sorted(
         (scale.within(each.requests[-1].tokens), at, _named(each, scale))
-        for at, each in enumerate(replayed)
+        for at, each in enumerate(runs)
     )
     lowest = -1e9
     places = []
@@ -416,10 +414,10 @@ def _names(replayed: Sequence[Replayed], scale: Scale) -> Iterator[Markup]:
         )  # fmt: skip
 
 
-def _named(replayed: Replayed, scale: Scale) -> str:
+def _named(run: Replayed, scale: Scale) -> str:
     """Return a name, with the last size if that is above the chart, as long as the margin is."""
-    last = replayed.requests[-1].tokens
+    last = run.requests[-1].tokens
     arrow = f" ↑ {last:,}" if last > scale.top else ""
     room = _NAME - len(arrow)
-    name = replayed.policy
+    name = run.policy
     return (name if len(name) <= room else f"{name[: room - 1]}…") + arrow

@@ -30,12 +30,12 @@ def tag(name: str, /, *content: object, **attributes: object) -> Markup:
     >>> tag("p", "1 < 2", class_="note", data_turn=3)
     '<p class="note" data-turn="3">1 &lt; 2</p>'
     """
-    written = "".join(
+    attributes_text = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{text(value)}"'
         for key, value in attributes.items()
         if value is not None
     )
     if name in _VOID and not content:
-        return Markup(f"<{name}{written}/>")
+        return Markup(f"<{name}{attributes_text}/>")
     inner = "".join(each if isinstance(each, Markup) else text(each) for each in content)
-    return Markup(f"<{name}{written}>{inner}</{name}>")
+    return Markup(f"<{name}{attributes_text}>{inner}</{name}>")

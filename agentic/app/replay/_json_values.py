@@ -48,6 +48,8 @@ class Values:
     values: list[Value] = attrs.field(factory=list)
     """For a single JSON array: its items, all on line 1."""
     notes: list[str] = attrs.field(factory=list)
+    damages: list[tuple[Damage, Any]] = attrs.field(factory=list)
+    """What is wrong with lines and items that are left out, and what they hold."""
 
 
 def read_values(file: BinaryIO) -> Values:
@@ -59,8 +61,10 @@ def read_values(file: BinaryIO) -> Values:
     >>> read_values(io.BytesIO(b'{"a":1}\n{"b":')).notes
     ['line 2 breaks off and is left out']
 
+    Lines and items that are not a JSON object are left out if most others are.
+
     Raises:
-        Damage: the file is not JSON, or a value is not an object.
+        Damage: the file is not JSON, or most of its values are not objects.
     """
     lines = _numbered(file)
     number, first = next(lines, (0, b""))
@@ -69,7 +73,8 @@ def read_values(file: BinaryIO) -> Values:
     try:
         opening = _parse(first, number)
     except Damage as problem:
-        return _read_whole([(number, first), *lines], problem)
+        every = [(number, first), *lines]
+        return _read_lines(iter(every)) if _is_lines(every) else _read_whole(every, problem)
     if isinstance(opening, list):
         return _read_array(opening, number)
     return _read_lines(itertools.chain([(number, first)], lines))
@@ -93,26 +98,6 @@ def note(number: int, one: str, many: str) -> list[str]:
     return [f"{number} {one if number == 1 else many}"] if number > 0 else []
 
 
-def note_branches(number: int) -> list[str]:
-    """Return the note that entries before which the user went back are left out; none for 0."""
-    return note(
-        number,
-        "entry of an abandoned branch is left out",
-        "entries of abandoned branches are left out",
-    )
-
-
-def note_originals(number: int, nouns: str) -> list[str]:
-    """Return the note that what an agent made of its history is left out; none for 0.
-
-    >>> note_originals(1, "summaries")
-    ['1 of its own summaries is left out: the originals are replayed']
-    """
-    be = "is" if number == 1 else "are"
-    told = f"of its own {nouns} {be} left out: the originals are replayed"
-    return note(number, told, told)
-
-
 def _numbered(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
     """Yield the lines that are not blank, without a byte order mark in the first."""
     for number, line in enumerate(file, 1):
@@ -123,9 +108,9 @@ def _numbered(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 def _refuse_binary(first: bytes) -> None:
-    for magic, told in _MAGIC.items():
+    for magic, kind in _MAGIC.items():
         if first.startswith(magic):
-            raise Damage(None, f"found {told}")
+            raise Damage(None, f"found {kind}")
     if not first:
         raise Damage(None, "the file is empty")
 
@@ -134,8 +119,8 @@ def _parse(line: bytes, number: int) -> Any:
     try:
         return json.loads(line.decode("utf-8", "surrogatepass"))
     except UnicodeDecodeError as problem:
-        found = f"byte {line[problem.start]:#04x} is not UTF-8 text"
-        raise Damage(number, found) from problem
+        reason = f"byte {line[problem.start]:#04x} is not UTF-8 text"
+        raise Damage(number, reason) from problem
     except RecursionError as problem:
         raise Damage(number, "the JSON is nested too deeply") from problem
     except ValueError as problem:
@@ -174,27 +159,48 @@ def _locate(error: Exception, lines: list[tuple[int, bytes]]) -> Damage | None:
     return Damage(number, f"{_shown(line)} is not JSON ({error.msg}, column {error.colno})")
 
 
+def _is_lines(lines: list[tuple[int, bytes]]) -> bool:
+    """Return whether the line after a damaged first one is an object by itself."""
+    try:
+        return len(lines) > 1 and isinstance(_parse(lines[1][1], 2), dict)
+    except Damage:
+        return False
+
+
 def _read_array(items: list[Any], number: int) -> Values:
-    return Values([_object(item, number) for item in items])
+    contents = Values()
+    for item in items:
+        try:
+            contents.values.append(_object(item, number))
+        except Damage as problem:
+            contents.damages.append((problem, item))
+    return _mostly_read(contents)
 
 
 def _read_lines(lines: Iterator[tuple[int, bytes]]) -> Values:
-    found = Values()
-    broken: Damage | None = None
+    contents = Values()
     line = b""
+    last: Damage | None = None
     for number, line in lines:
-        if broken is not None:
-            raise broken
         try:
-            found.values.append(_object(_parse(line, number), number))
+            contents.values.append(_object(_parse(line, number), number))
         except Damage as problem:
-            # Not raised yet: if no line follows, it may only be incomplete.
-            broken = problem
-    if broken is not None:
-        if not (found.values and _breaks_off(line)):
-            raise broken
-        found.notes.append(f"line {broken.line} breaks off and is left out")
-    return found
+            contents.damages.append((problem, line.decode("utf-8", "replace")))
+            last = problem
+            continue
+        last = None
+    # If no line follows, it may only be incomplete.
+    if contents.values and last is not None and _breaks_off(line):
+        contents.damages.pop()
+        contents.notes.append(f"line {last.line} breaks off and is left out")
+    return _mostly_read(contents)
+
+
+def _mostly_read(contents: Values) -> Values:
+    """Return what was read, unless as much is damaged."""
+    if contents.damages and len(contents.damages) >= len(contents.values):
+        raise contents.damages[0][0]
+    return contents
 
 
 def _breaks_off(line: bytes) -> bool:

@@ -5,9 +5,10 @@ contained. It is kept if a line of the request contains a whole line of the past
 it, or at least 40 characters of one around the term: its name alone would not help anybody.
 
 What is a term is decided here by other means than in the digest, and with no pattern of its own: a
-digest could otherwise keep just what the judge looks for (design/0049).
+digest could otherwise keep just what the judge looks for (design/replay.md).
 """
 
+import operator
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -15,8 +16,8 @@ from functools import cached_property
 
 import attrs
 
+from agentic.app.replay._records import MessageMemo
 from agentic.messages import Message, ToolCall, split_rounds
-from agentic.replay._records import MessageMemo
 
 POINTS = 12
 """The number of places in a session at which cuts are judged."""
@@ -43,6 +44,10 @@ class MessageTexts:
         """Return what `text_of` does."""
         return "\n".join(filter(None, map(self._text, messages)))
 
+    def of_each(self, messages: Sequence[Message]) -> Iterator[str]:
+        """Yield the text of each message; most are those of the message itself, and no copies."""
+        return map(self._text, messages)
+
 
 @attrs.define
 class Point:
@@ -55,50 +60,55 @@ class Point:
     _lines_by_term: dict[str, set[str]] = attrs.field(factory=dict, init=False, repr=False)
     _quoting: dict[tuple[str, str], bool] = attrs.field(factory=dict, init=False, repr=False)
 
-    @cached_property
-    def text(self) -> str:
-        """The past as a text."""
-        return self.texts.of(self.past)
+    def judge_request(self, messages: Sequence[Message]) -> float:
+        """Return the share of the terms whose lines a request keeps, from 0 to 1."""
+        # Until its first cut, a policy keeps everything.
+        if len(messages) == len(self.past) and all(map(operator.is_, messages, self.past)):
+            return 1.0
+        return self.judge(self.texts.of(messages))
 
-    def judge(self, kept: str) -> float:
+    def judge(self, view: str) -> float:
         """Return the share of the terms whose lines a text keeps, from 0 to 1.
 
         >>> point = Point([Message("user", "Mend src/parser.py.")], ["src/parser.py"])
         >>> point.judge("It was about src/parser.py"), point.judge("Asked: Mend src/parser.py.")
         (0.0, 1.0)
         """
-        # Until its first cut, a policy keeps everything.
-        if kept == self.text:
-            return 1.0
-        found = [term for term in self.terms if self._is_evident(term, kept)]
-        return len(found) / len(self.terms)
+        matches = [term for term in self.terms if self._is_evident(term, view)]
+        return len(matches) / len(self.terms)
 
-    def _is_evident(self, term: str, kept: str) -> bool:
-        lines = map(str.strip, _lines_with(term, kept))
-        return any(line in self._lines or self._quotes(term, line) for line in lines)
+    def _is_evident(self, term: str, view: str) -> bool:
+        lines = map(str.strip, _lines_with(term, view))
+        return any(hash(line) in self._lines or self._quotes(term, line) for line in lines)
 
     def _quotes(self, term: str, line: str) -> bool:
         """Return whether a line contains a line of the past with the term, or a part of one."""
         # Several policies send the same summaries and notices.
         if (term, line) not in self._quoting:
             if term not in self._lines_by_term:
-                self._lines_by_term[term] = set(_lines_with(term, self.text))
+                self._lines_by_term[term] = {
+                    each
+                    for text in self.texts.of_each(self.past)
+                    for each in _lines_with(term, text)
+                }
             lines = self._lines_by_term[term]
             short = any(each in line for each in map(str.strip, lines) if len(each) < _WINDOW)
             self._quoting[term, line] = short or _holds_window(term, line, "\n".join(lines))
         return self._quoting[term, line]
 
     @cached_property
-    def _lines(self) -> set[str]:
-        return {line.strip() for line in self.text.split("\n")}
+    def _lines(self) -> set[int]:
+        # The lines themselves would take several times the room of the session.
+        texts = self.texts.of_each(self.past)
+        return {hash(line.strip()) for text in texts for line in text.split("\n")}
 
 
 def _holds_window(term: str, line: str, text: str) -> bool:
     """Return whether a text contains at least 40 characters of a line, with the term in them."""
     # A term may itself be longer than the window.
     size = max(_WINDOW, len(term))
-    for found in re.finditer(re.escape(term), line):
-        first, last = max(found.end() - size, 0), min(found.start(), len(line) - size)
+    for match in re.finditer(re.escape(term), line):
+        first, last = max(match.end() - size, 0), min(match.start(), len(line) - size)
         if any(line[at : at + size] in text for at in range(first, last + 1)):
             return True
     return False
@@ -130,35 +140,36 @@ def points_of(
     [['a.py']]
     """
     texts = MessageTexts() if texts is None else texts
-    used, past_terms = _used_terms(messages), _PastTerms()
-    starts = {found.positions[0] for found in split_rounds(messages)}
+    terms_used, past_terms = _used_terms(messages), _PastTerms([*texts.of_each(messages)])
+    starts = {group.positions[0] for group in split_rounds(messages)}
     for step in range(1, number + 1):
         at = step * len(messages) // (number + 1)
         # A point within a round would part a call from its result.
         while at < len(messages) and at not in starts:
             at += 1
         past = list(messages[:at])
-        text = texts.of(past)
-        future = dict.fromkeys(term for terms in used[at : at + _FUTURE] for term in terms)
+        future = dict.fromkeys(term for terms in terms_used[at : at + _FUTURE] for term in terms)
         # What the past never said, no request could have kept.
-        terms = [term for term in future if past_terms.has(term, text)]
+        terms = [term for term in future if past_terms.has(term, at)]
         if terms:
             yield Point(past, terms, texts)
 
 
 @attrs.define
 class _PastTerms:
-    """Terms in a text that grows by lines, of which each part is searched for a term once."""
+    """Terms in the texts of messages, of which each is searched for a term once."""
 
+    texts: list[str]
     _searched: dict[str, int] = attrs.field(factory=dict, init=False)
-    """By term: how many characters of the text do not contain it."""
+    """By term: how many texts at the beginning do not contain it."""
 
-    def has(self, term: str, text: str) -> bool:
-        """Return whether a text, which begins with those before it, contains a term."""
+    def has(self, term: str, length: int) -> bool:
+        """Return whether one of so many texts contains a term; `length` may only grow."""
         # Where it was found is where the next search begins, and ends at once.
-        at = text.find(term, self._searched.get(term, 0))
-        self._searched[term] = len(text) if at < 0 else at
-        return at >= 0
+        late = range(self._searched.get(term, 0), length)
+        at = next((at for at in late if term in self.texts[at]), length)
+        self._searched[term] = at
+        return at < length
 
 
 def text_of(messages: Sequence[Message]) -> str:
@@ -207,10 +218,10 @@ def argument_texts(call: ToolCall) -> list[str]:
             case str(text):
                 texts.append(text)
             # Before what waits already, so that the texts come in the order of the JSON.
-            case dict() as nested:
-                waiting.extendleft(reversed(nested.values()))
-            case list() as nested:
-                waiting.extendleft(reversed(nested))
+            case dict() as mapping:
+                waiting.extendleft(reversed(mapping.values()))
+            case list() as mapping:
+                waiting.extendleft(reversed(mapping))
             case other:
                 texts.append(str(other))
     return texts

@@ -14,11 +14,11 @@ from importlib import resources
 import attrs
 
 import agentic
-from agentic.replay._chart import ChartSubject, Frame, colour_of, draw_all, draw_one, group_cuts
-from agentic.replay._html import Markup, tag, text
-from agentic.replay._records import Cut, Replayed, count_of
-from agentic.replay._report import Column, PolicyRow, Report, best_of, row_of, verdict_of
-from agentic.replay._steps import StepBudget, draw_steps, step_data
+from agentic.app.replay._chart import ChartSubject, Frame, colour_of, draw_all, draw_one, group_cuts
+from agentic.app.replay._html import Markup, tag, text
+from agentic.app.replay._records import Cut, Replayed, count_of
+from agentic.app.replay._report import Column, PolicyRow, Report, best_of, row_of, verdict_on
+from agentic.app.replay._steps import StepBudget, draw_steps, step_data
 
 _PANEL = Frame(560, 236)
 _WHOLE = Frame(1120, 320, right=220, buckets=480, sizes=6, numbers=12)
@@ -52,25 +52,25 @@ def render_page(report: Report) -> str:
         tag("title", f"Replay: {_subject(report)}"),
         tag("style", Markup(style)),
     )
-    shown = _sections(report)
-    steps = _steps(report, shown)
-    told = {
-        "marks": _tell_marks(report, shown),
-        "sizes": {at: _sizes(report.replays[at][1]) for at in shown},
+    sections = _sections(report)
+    steps = _steps(report, sections)
+    data_of_page = {
+        "marks": _tell_marks(report, sections),
+        "sizes": {at: _sizes(report.replays[at][1]) for at in sections},
         "steps": steps,
         "policies": _policies(report),
     }
-    data = json.dumps(told, ensure_ascii=True, separators=(",", ":"))
+    data = json.dumps(data_of_page, ensure_ascii=True, separators=(",", ":"))
     # A `<` in a text could otherwise end the element that holds the data.
-    shielded = Markup(data.replace("<", "\\u003c"))
+    json_text = Markup(data.replace("<", "\\u003c"))
     body = tag(
         "body",
         tag("a", "To the figures", class_="skip", href="#figures"),
         _header(report),
-        tag("main", *_main(report, shown, set(steps))),
+        tag("main", *_main(report, sections, set(steps))),
         _footer(),
         tag("div", id="card", role="dialog", aria_label="Details", hidden="hidden"),
-        tag("script", shielded, type="application/json", id="data"),
+        tag("script", json_text, type="application/json", id="data"),
         tag("script", Markup(script)),
     )
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
@@ -91,7 +91,7 @@ def _subject(report: Report) -> str:
 
 
 def _policies(report: Report) -> list[str]:
-    return [replayed.policy for replayed in report.replays[0][1]]
+    return [run.policy for run in report.replays[0][1]]
 
 
 def _chip(at: int) -> Markup:
@@ -108,7 +108,7 @@ def _header(report: Report) -> Markup:
         ("checked by", ", ".join(report.providers) or "nobody"),
         ("cost", report.price.description if report.price else "tokens at the full price"),
     ]
-    listed = [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts]
+    entries = [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts]
     theme = tag("button", "Theme: auto", id="theme", type="button")
     return tag(
         "header",
@@ -116,7 +116,7 @@ def _header(report: Report) -> Markup:
         tag("h1", _subject(report)),
         tag("p", f"{report.verdict}.", class_="verdict"),
         tag("p", f"Replayed under {policies}.", class_="lead"),
-        tag("dl", *listed, class_="facts"),
+        tag("dl", *entries, class_="facts"),
     )
 
 
@@ -128,26 +128,28 @@ def _sections(report: Report) -> list[int]:
     return sorted(largest)
 
 
-def _steps(report: Report, shown: Sequence[int]) -> dict[int, object]:
+def _steps(report: Report, places: Sequence[int]) -> dict[int, object]:
     """Return what is needed to step through transcripts, as long as the page has room for it."""
     budget = StepBudget()
-    return {at: step_data(*report.replays[at]) for at in shown if budget.take(*report.replays[at])}
+    return {at: step_data(*report.replays[at]) for at in places if budget.take(*report.replays[at])}
 
 
-def _sizes(replayed: Sequence[Replayed]) -> list[list[int]]:
-    return [[request.tokens for request in each.requests] for each in replayed]
+def _sizes(runs: Sequence[Replayed]) -> list[list[int]]:
+    return [[request.tokens for request in each.requests] for each in runs]
 
 
-def _main(report: Report, shown: Sequence[int], steps: set[int]) -> Iterator[Markup]:
+def _main(report: Report, places: Sequence[int], steps: set[int]) -> Iterator[Markup]:
     several = len(report.replays) > 1
-    caption = f"All {len(report.replays)} transcripts" if several else "The policies side by side"
-    table = _figures_table(report.rows, report.columns, caption)
-    yield tag("section", table, _how_to_read(report.columns), id="figures")
+    scope = f"{report.scope[0].upper()}{report.scope[1:]}"
+    caption = scope if several else "The policies side by side"
+    if report.is_understood:
+        table = _figures_table(report.rows, report.columns, caption)
+        yield tag("section", table, _how_to_read(report.columns), id="figures")
     yield _controls(report)
     if several:
-        yield _contents(report, shown)
-    for at in shown:
-        yield _section(report, shown, at, can_step=at in steps)
+        yield _contents(report, places)
+    for at in places:
+        yield _section(report, places, at, can_step=at in steps)
 
 
 def _controls(report: Report) -> Markup:
@@ -160,8 +162,8 @@ def _controls(report: Report) -> Markup:
     return tag("div", label, *toggles, class_="controls", role="group", aria_label="Policies shown")
 
 
-def _contents(report: Report, shown: Sequence[int]) -> Markup:
-    sections = set(shown)
+def _contents(report: Report, places: Sequence[int]) -> Markup:
+    sections = set(places)
     names = _policies(report)
     heads = [
         tag("th", _chip(at), name, scope="col", data_policy=at) for at, name in enumerate(names)
@@ -174,111 +176,111 @@ def _contents(report: Report, shown: Sequence[int]) -> Markup:
                 tag("a", transcript.name, href=f"#t{at}") if at in sections else transcript.name,
                 scope="row",
             ),
-            tag("td", f"{len(replayed[0].requests):,}"),
-            tag("td", f"{replayed[0].said:,}"),
-            *(tag("td", _brief(report, each), data_policy=n) for n, each in enumerate(replayed)),
+            tag("td", f"{len(runs[0].requests):,}"),
+            tag("td", f"{runs[0].said:,}"),
+            *(tag("td", _brief(report, each), data_policy=n) for n, each in enumerate(runs)),
         )
-        for at, (transcript, replayed) in enumerate(report.replays)
+        for at, (transcript, runs) in enumerate(report.replays)
     ]
     head = tag(
         "tr",
         *(tag("th", each, scope="col") for each in ("transcript", "requests", "tokens said")),
         *heads,
     )
-    left = len(report.replays) - len(shown)
-    more = f"; the {left} smallest have no section of their own" if left else ""
-    said = f"Each transcript: cost, and what it keeps of what was needed later{more}"
-    caption = tag("caption", said)
+    rest = len(report.replays) - len(places)
+    more = f"; the {rest} smallest have no section of their own" if rest else ""
+    title = f"Each transcript: cost, and how much it keeps of what was needed later{more}"
+    caption = tag("caption", title)
     table = tag("table", caption, tag("thead", head), tag("tbody", *rows), class_="contents")
     return tag("nav", tag("div", table, class_="wide"), aria_label="Transcripts", id="contents")
 
 
-def _brief(report: Report, replayed: Replayed) -> Markup:
-    row = row_of([replayed], report.price)
+def _brief(report: Report, run: Replayed) -> Markup:
+    row = row_of([run], report.price)
     cost = next(each for each in report.columns if each.key in {"cost", "dollars"})
     recall = "-" if row.recall is None else f"{row.recall:.0%}"
     over = tag("span", f" {row.over} over", class_="bad") if row.over else Markup("")
-    told = f"{cost.show(getattr(row, cost.key))} \u00b7 {recall}"
-    return Markup(f"{text(told)}{over}")
+    figures = f"{cost.show(getattr(row, cost.key))} \u00b7 {recall}"
+    return Markup(f"{text(figures)}{over}")
 
 
 def _footer() -> Markup:
-    shown = (
+    parts = (
         "Grey, dotted: everything said until then. Circles or ticks: compactions; point at one, "
         "tap it, or reach it by Tab and the arrow keys. Dashed, below a circle: what was cut away "
-        "before the request was sent. The transcript's own replies go on "
-        "whatever was cut: what the model would have said instead is not known."
+        "before the request was sent. The replies are always those of the transcript: "
+        "what the model would have said after a cut is unknown."
     )
-    made = f"Made by agentic {agentic.__version__}. This page holds everything it needs."
-    return tag("footer", tag("p", shown), tag("p", made))
+    imprint = f"Made by agentic {agentic.__version__}. This page holds everything it needs."
+    return tag("footer", tag("p", parts), tag("p", imprint))
 
 
-def _section(report: Report, shown: Sequence[int], at: int, *, can_step: bool) -> Markup:
+def _section(report: Report, places: Sequence[int], at: int, *, can_step: bool) -> Markup:
     """Return the section of one transcript, by its position."""
-    transcript, replayed = report.replays[at]
-    sizes = f"{count_of(len(transcript.messages), 'message')}, {replayed[0].said:,} tokens"
+    transcript, runs = report.replays[at]
+    sizes = f"{count_of(len(transcript.messages), 'message')}, {runs[0].said:,} tokens"
     notes = [tag("li", note) for note in transcript.notes]
     body: list[Markup] = [
-        tag("h2", transcript.name, *_links(shown, at)),
+        tag("h2", transcript.name, *_links(places, at)),
         tag("p", f"{sizes}, {transcript.format}", class_="quiet"),
         tag("ul", *notes, class_="notes") if notes else Markup(""),
     ]
-    if not replayed[0].requests:
-        body.append(tag("p", "No reply of an agent: there was nothing to send.", class_="quiet"))
+    rows = [row_of([each], report.price) for each in runs]
+    if not (runs[0].requests and transcript.is_understood):
+        body.append(tag("p", f"{verdict_on(transcript, rows)}.", class_="quiet"))
         return tag("section", *body, class_="transcript", id=f"t{at}")
-    rows = [row_of([each], report.price) for each in replayed]
     if len(report.replays) > 1:
-        body.append(tag("p", f"{verdict_of(rows)}."))
+        body.append(tag("p", f"{verdict_on(transcript, rows)}."))
     subject = ChartSubject(report.window, report.reserve, f"{at}", transcript.name)
     # One height for all charts of a transcript, so that they can be compared.
-    befores = [cut.before for each in replayed for cut in each.cuts]
-    top = subject.top([each.peak for each in replayed], befores)
-    if len(replayed) > 1:
-        body += _overviews(replayed, subject, top)
+    befores = [cut.before for each in runs for cut in each.cuts]
+    top = subject.top([each.peak for each in runs], befores)
+    if len(runs) > 1:
+        body += _overviews(runs, subject, top)
     if len(report.replays) > 1:
         body.append(_figures_table(rows, report.columns, f"Figures of {transcript.name}"))
     if can_step:
-        names = [each.policy for each in replayed]
-        body.append(draw_steps(f"{at}", names, len(replayed[0].requests)))
-    panels = [_panel(report, at, number, top) for number in range(len(replayed))]
+        names = [each.policy for each in runs]
+        body.append(draw_steps(f"{at}", names, len(runs[0].requests)))
+    panels = [_panel(report, at, number, top) for number in range(len(runs))]
     body.append(tag("div", *panels, class_="panels"))
     return tag("section", *body, class_="transcript", id=f"t{at}")
 
 
-def _overviews(replayed: Sequence[Replayed], subject: ChartSubject, top: float) -> Iterator[Markup]:
+def _overviews(runs: Sequence[Replayed], subject: ChartSubject, top: float) -> Iterator[Markup]:
     """Draw all policies in one chart; a narrow page has no room for names next to the lines."""
     yield tag("h3", "The size of each request, in tokens")
-    yield tag("div", draw_all(replayed, subject, top, _WHOLE), class_="all")
+    yield tag("div", draw_all(runs, subject, top, _WHOLE), class_="all")
     # Both charts are in the page, whichever the style shows, and ids are unique in it.
     small = attrs.evolve(subject, ident=f"{subject.ident}-narrow")
-    names = [tag("li", _chip(at), each.policy, data_policy=at) for at, each in enumerate(replayed)]
-    chart = draw_all(replayed, small, top, _NARROW, named=False)
+    names = [tag("li", _chip(at), each.policy, data_policy=at) for at, each in enumerate(runs)]
+    chart = draw_all(runs, small, top, _NARROW, with_names=False)
     yield tag("div", chart, tag("ul", *names, class_="names"), class_="all narrow")
 
 
-def _links(shown: Sequence[int], at: int) -> Iterator[Markup]:
-    if len(shown) == 1:
+def _links(order: Sequence[int], at: int) -> Iterator[Markup]:
+    if len(order) == 1:
         return
-    place = list(shown).index(at)
+    place = list(order).index(at)
     places = [("\u2039 previous", place - 1), ("next \u203a", place + 1)]
-    links = [tag("a", name, href=f"#t{shown[to]}") for name, to in places if 0 <= to < len(shown)]
+    links = [tag("a", name, href=f"#t{order[to]}") for name, to in places if 0 <= to < len(order)]
     yield tag("span", *links, tag("a", "\u2191 all", href="#contents"), class_="links")
 
 
 def _panel(report: Report, at: int, number: int, top: float) -> Markup:
     transcript, all_replayed = report.replays[at]
-    replayed = all_replayed[number]
+    run = all_replayed[number]
     subject = ChartSubject(report.window, report.reserve, f"{at}-{number}", transcript.name)
     return tag(
         "figure",
         tag(
             "figcaption",
-            tag("h3", _chip(number), replayed.policy),
+            tag("h3", _chip(number), run.policy),
             tag("p", report.descriptions[number], class_="quiet"),
         ),
-        draw_one(replayed, subject, top, _PANEL, colour_of(number)),
-        *(tag("p", problem, class_="problem") for problem in replayed.problems),
-        _cuts_table(replayed.cuts),
+        draw_one(run, subject, top, _PANEL, colour_of(number)),
+        *(tag("p", problem, class_="problem") for problem in run.problems),
+        _cuts_table(run.cuts),
         class_="panel",
         data_policy=number,
         data_panel=f"{at}-{number}",
@@ -318,10 +320,10 @@ def _figure(row: PolicyRow, column: Column, best: set[str]) -> Markup:
         return tag("td", "-", class_="none", data_title=column.title)
     if row.policy in best:
         # A screen reader does not say what is bold.
-        shown = tag("b", column.show(value), tag("span", " best", class_="unseen"))
-        return tag("td", shown, class_="best", data_title=column.title)
-    marked = "bad" if column.key in {"over", "invalid"} and value > 0 else None
-    return tag("td", column.show(value), class_=marked, data_title=column.title)
+        text = tag("b", column.show(value), tag("span", " best", class_="unseen"))
+        return tag("td", text, class_="best", data_title=column.title)
+    class_name = "bad" if column.key in {"over", "invalid"} and value > 0 else None
+    return tag("td", column.show(value), class_=class_name, data_title=column.title)
 
 
 def _cuts_table(cuts: Sequence[Cut]) -> Markup:
@@ -350,7 +352,7 @@ def _cuts_table(cuts: Sequence[Cut]) -> Markup:
 def _how_to_read(columns: Sequence[Column]) -> Markup:
     """Explain every column."""
     terms = [part for c in columns for part in (tag("dt", c.title), tag("dd", c.meaning))]
-    marked = (
+    marks = (
         "Bold with a dot: the best figure of the policies whose requests could all be sent, and "
         "that keep at least half of what was needed later."
     )
@@ -358,20 +360,20 @@ def _how_to_read(columns: Sequence[Column]) -> Markup:
         "details",
         tag("summary", "What the figures mean"),
         tag("dl", *terms),
-        tag("p", marked, class_="quiet"),
+        tag("p", marks, class_="quiet"),
         class_="legend",
     )
 
 
-def _tell_marks(report: Report, shown: Sequence[int]) -> dict[str, object]:
+def _tell_marks(report: Report, places: Sequence[int]) -> dict[str, object]:
     """Return the texts of the marks: by panel, by mark, by compaction."""
-    told: dict[str, object] = {}
-    for at in shown:
-        for number, replayed in enumerate(report.replays[at][1]):
+    marks: dict[str, object] = {}
+    for at in places:
+        for number, run in enumerate(report.replays[at][1]):
             # Grouped as in the chart: by the horizontal position, so that any height will do.
-            groups = group_cuts(replayed.cuts, _PANEL.scale(len(replayed.requests), 1.0))
-            told[f"{at}-{number}"] = [_tell(group) for group in groups]
-    return told
+            groups = group_cuts(run.cuts, _PANEL.scale(len(run.requests), 1.0))
+            marks[f"{at}-{number}"] = [_tell(group) for group in groups]
+    return marks
 
 
 def _tell(cuts: Sequence[Cut]) -> list[dict[str, object]]:

@@ -43,6 +43,16 @@ class SentRequest:
 
 
 @attrs.frozen(kw_only=True)
+class SummaryRequest:
+    """What a model is sent for a summary, and how large the summary is."""
+
+    tokens: int
+    reused: int = 0
+    """The size of the start that is in the prompt cache."""
+    output: int
+
+
+@attrs.frozen(kw_only=True)
 class Cut:
     """A request that does not begin with the previous one: something was removed from it."""
 
@@ -91,8 +101,12 @@ class Replayed:
     """At each point of the session: the share of what is used later that the request still has."""
     problems: tuple[str, ...] = ()
     """Why compactions that were due changed nothing: a sentence for each reason, with a count."""
+    summaries: tuple[SummaryRequest, ...] = ()
+    """The requests for summaries; empty if no model is asked for any, or if they are not known."""
     series: tuple[Series, ...] = ()
     """What each request sent; empty unless it was asked for."""
+    recorded: tuple[Usage, ...] = ()
+    """The recorded usage of its requests, if they are those that the agent made."""
 
     @property
     def said(self) -> int:
@@ -122,13 +136,34 @@ class Replayed:
     @property
     def cost(self) -> float:
         """The cost of all requests with a prompt cache, in tokens at the full price."""
-        return cost_of(self.sent, sum(request.reused for request in self.requests))
+        reused = sum(request.reused for request in self.requests)
+        return cost_of(self.sent, reused) + self.summary_cost
+
+    @property
+    def summary_cost(self) -> float:
+        """The part of it that is for summaries."""
+        return sum(
+            cost_of(each.tokens, each.reused) + _OUTPUT * each.output for each in self.summaries
+        )
+
+    @property
+    def has_record(self) -> bool:
+        """Whether nearly all of its requests have a recorded usage: nine tenths."""
+        return bool(self.recorded) and len(self.recorded) >= _RECORDED * len(self.requests)
+
+    @property
+    def recorded_cost(self) -> float:
+        """The recorded cost of all requests, in tokens at the full price."""
+        read = sum(usage.cache_read for usage in self.recorded)
+        writes = sum(usage.cache_write for usage in self.recorded)
+        plain = sum(usage.input for usage in self.recorded) - read - writes
+        return _READ * read + _WRITE * writes + plain
 
     @property
     def reused(self) -> float | None:
         """The share of all sent tokens that came from the cache; None if nothing was sent."""
-        reused = sum(request.reused for request in self.requests)
-        return reused / self.sent if self.sent else None
+        total = sum(request.reused for request in self.requests)
+        return total / self.sent if self.sent else None
 
     @property
     def recall(self) -> float | None:
@@ -140,6 +175,8 @@ class Replayed:
 # https://platform.claude.com/docs/en/build-with-claude/prompt-caching. OpenAI charges nothing for
 # writing and 0.1 to 0.5 for reading.
 _READ, _WRITE = 0.1, 1.25
+# What a model writes, by the same list; with OpenAI and Google it is six to eight.
+_OUTPUT = 5.0
 
 
 @attrs.frozen
@@ -155,13 +192,17 @@ class CacheUse:
     """How many messages at its start are those of the previous request."""
 
 
-def cost_of(tokens: float, reused: float) -> float:
+_RECORDED = 0.9
+"""The share of requests whose usage must be recorded for a cost that is the record's."""
+
+
+def cost_of(tokens: float, cache_tokens: float) -> float:
     """Return the cost of what was sent, in tokens at the full price.
 
     >>> cost_of(1_000, 0), cost_of(1_000, 1_000)
     (1250.0, 100.0)
     """
-    return _READ * reused + _WRITE * (tokens - reused)
+    return _READ * cache_tokens + _WRITE * (tokens - cache_tokens)
 
 
 _T = TypeVar("_T")
@@ -178,10 +219,10 @@ class MessageMemo(Generic[_T]):
 
     def __call__(self, message: Message) -> _T:
         """Return what the function does."""
-        known = self._known.get(id(message))
-        if known is None:
-            known = self._known[id(message)] = message, self.compute(message)
-        return known[1]
+        entry = self._known.get(id(message))
+        if entry is None:
+            entry = self._known[id(message)] = message, self.compute(message)
+        return entry[1]
 
 
 @attrs.define(eq=False)
@@ -200,16 +241,21 @@ class PromptCache:
     _sums: list[float] = attrs.field(factory=lambda: [0.0], init=False)
     """`_sums[n]` is the size of the first n messages of the latest request."""
 
+    @property
+    def tokens(self) -> float:
+        """The size of the latest request."""
+        return self._sums[-1]
+
     def send(self, view: Sequence[Message]) -> CacheUse:
         """Record a request. The cost is a glance at each message, and counting the new ones."""
         length = len(self._before)
-        shared = _shared(self._before, view)
+        same = _shared(self._before, view)
         # In place: to copy the list for every request would cost the square of a session.
-        del self._before[shared:], self._sums[shared + 1 :]
-        for message in view[shared:]:
+        del self._before[same:], self._sums[same + 1 :]
+        for message in view[same:]:
             self._before.append(message)
             self._sums.append(self._sums[-1] + self.size(message))
-        return CacheUse(self._sums[-1], self._sums[shared], shared < length, shared)
+        return CacheUse(self._sums[-1], self._sums[same], same < length, same)
 
 
 def _shared(before: Sequence[Message], after: Sequence[Message]) -> int:
@@ -226,19 +272,31 @@ def _shared(before: Sequence[Message], after: Sequence[Message]) -> int:
 _STEP = 1_000
 
 
+@attrs.frozen
+class _Rates:
+    """Prices of a token."""
+
+    read: float
+    """One that the cache has."""
+    write: float
+    """One that is written to it."""
+    output: float
+
+
 @attrs.define
 class Price:
-    """The price of what is sent to a model; what the model writes is the same under any policy."""
+    """The price of what is sent to a model, and of summaries.
+
+    What the model answers besides is the same under any policy.
+    """
 
     model: str
     """The entry of the price list."""
     provider: str
     day: datetime
     """The day whose prices they are."""
-    _known: dict[int, tuple[float, float]] = attrs.field(
-        factory=dict, init=False, eq=False, repr=False
-    )
-    """By size, in steps: the price of a token that the cache has, and of one written to it."""
+    _known: dict[int, "_Rates"] = attrs.field(factory=dict, init=False, eq=False, repr=False)
+    """By the size of the input, in steps."""
 
     @property
     def description(self) -> str:
@@ -251,26 +309,43 @@ class Price:
             f"by genai-prices {version}"
         )
 
+    def of_usage(self, usages: Iterable[Usage]) -> float:
+        """Return the cost of recorded requests, without that of the replies."""
+        return sum(self._each(attrs.evolve(usage, output=0, reasoning=0)) for usage in usages)
+
     def of(self, requests: Iterable[tuple[int, int]]) -> float:
         """Return the cost of requests, each as its size and how much of it the cache had."""
         total = 0.0
-        for tokens, reused in requests:
-            read, written = self._rates(tokens)
-            total += read * reused + written * (tokens - reused)
+        for tokens, cache_tokens in requests:
+            rates = self._rates(tokens)
+            total += rates.read * cache_tokens + rates.write * (tokens - cache_tokens)
         return total
 
-    def _rates(self, tokens: int) -> tuple[float, float]:
+    def of_summaries(self, summaries: Iterable[SummaryRequest]) -> float:
+        """Return the cost of summaries, with what the model writes."""
+        return sum(
+            self.of([(each.tokens, each.reused)]) + self._rates(each.tokens).output * each.output
+            for each in summaries
+        )
+
+    def _rates(self, tokens: int) -> "_Rates":
         step = max(1, -(-tokens // _STEP))
         if step not in self._known:
             size = step * _STEP
             read = Usage(input=size, cache_read=size)
-            written = Usage(input=size, cache_write=size)
-            self._known[step] = self._each(read) / size, self._each(written) / size
+            write = Usage(input=size, cache_write=size, output=_STEP)
+            self._known[step] = _Rates(
+                self._each(read) / size, self._each(write) / size, self._output(write) / _STEP
+            )
         return self._known[step]
 
+    def _output(self, usage: Usage) -> float:
+        amount = cost(usage, self.model, provider=self.provider, at=self.day)
+        return 0.0 if amount is None else float(amount.output)
+
     def _each(self, usage: Usage) -> float:
-        spent = cost(usage, self.model, provider=self.provider, at=self.day)
-        return 0.0 if spent is None else float(spent.input)
+        amount = cost(usage, self.model, provider=self.provider, at=self.day)
+        return 0.0 if amount is None else float(amount.input)
 
 
 def price_of(model: str, day: datetime) -> Price | None:
@@ -286,5 +361,5 @@ def price_of(model: str, day: datetime) -> Price | None:
     Raises:
         ImportError: the list is not installed.
     """
-    spent = cost(Usage(input=_STEP), model, at=day)
-    return None if spent is None else Price(spent.model, spent.provider, day)
+    amount = cost(Usage(input=_STEP), model, at=day)
+    return None if amount is None else Price(amount.model, amount.provider, day)

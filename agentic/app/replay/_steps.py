@@ -7,14 +7,14 @@ policy put in the place of others, such as a summary. Of each text the page has 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agentic.app.replay._html import Markup, tag
+from agentic.app.replay._judge import text_of
+from agentic.app.replay._records import Replayed, Series
+from agentic.app.replay._transcripts import Transcript
 from agentic.messages import Message
-from agentic.replay._html import Markup, tag
-from agentic.replay._judge import text_of
-from agentic.replay._records import Replayed, Series
-from agentic.replay._transcripts import Transcript
 
-_SHOWN = 800
-"""How many characters of a message are shown."""
+_SHOWN, _NOTE = 800, 12_000
+"""How many characters of a message are shown, and of a summary, which stands beside the others."""
 # How many characters of messages a page has at most, so that a browser opens it at once.
 _MOST = 6_000_000
 
@@ -25,16 +25,16 @@ class StepBudget:
     def __init__(self, most: int = _MOST) -> None:
         self._left = most
 
-    def take(self, transcript: Transcript, replayed: Sequence[Replayed]) -> bool:
+    def take(self, transcript: Transcript, runs: Sequence[Replayed]) -> bool:
         """Return whether a session can be stepped through, and reserve the room for it."""
         # Views are kept only where they will be shown, because they take memory.
-        if not all(each.series for each in replayed):
+        if not all(each.series for each in runs):
             return False
         messages = [*transcript.messages]
-        for each in replayed:
+        for each in runs:
             messages += _made(each).values()
         # Each message once, however many requests send it.
-        size = sum(min(_SHOWN, len(text_of([message]))) for message in messages)
+        size = sum(min(_shown(message), len(text_of([message]))) for message in messages)
         if size > self._left:
             return False
         self._left -= size
@@ -57,37 +57,42 @@ def draw_steps(ident: str, policies: Sequence[str], requests: int) -> Markup:
             class_="stepper",
         ),
         tag("p", class_="told quiet", aria_live="polite"),
-        tag("ol", class_="seen"),
+        tag(
+            "div",
+            tag("ol", class_="seen"),
+            tag("aside", tag("h4", "The note"), tag("pre"), class_="note", hidden=True),
+            class_="beside",
+        ),
         class_="steps",
         data_steps=ident,
     )
 
 
-def step_data(transcript: Transcript, replayed: Sequence[Replayed]) -> dict[str, Any]:
+def step_data(transcript: Transcript, runs: Sequence[Replayed]) -> dict[str, Any]:
     """Return the messages of a session, and for every policy what each request sent."""
     return {
         "messages": [_told(message) for message in transcript.messages],
-        "policies": [_policy(each) for each in replayed],
+        "policies": [_policy(each) for each in runs],
     }
 
 
-def _policy(replayed: Replayed) -> dict[str, Any]:
-    made = _made(replayed)
-    numbers = {ident: number for number, ident in enumerate(made)}
+def _policy(run: Replayed) -> dict[str, Any]:
+    summaries = _made(run)
+    numbers = {ident: number for number, ident in enumerate(summaries)}
     return {
         "series": [
             {"first": one.first, "lengths": one.lengths, "items": _runs(one, numbers)}
-            for one in replayed.series
+            for one in run.series
         ],
-        "made": [_told(message) for message in made.values()],
-        "sizes": [request.tokens for request in replayed.requests],
+        "made": [_told(message) for message in summaries.values()],
+        "sizes": [request.tokens for request in run.requests],
     }
 
 
-def _made(replayed: Replayed) -> dict[int, Message]:
+def _made(run: Replayed) -> dict[int, Message]:
     """Return the messages that a policy made, by object id: each is in many series."""
     # One notice of a cleared output is in every later request, and would be there as often.
-    items = (item for one in replayed.series for item in one.items)
+    items = (item for one in run.series for item in one.items)
     return {id(item): item for item in items if isinstance(item, Message)}
 
 
@@ -105,8 +110,13 @@ def _runs(series: Series, numbers: Mapping[int, int]) -> list[list[int] | int]:
     return runs
 
 
+def _shown(message: Message) -> int:
+    return _SHOWN if message.summary is None else _NOTE
+
+
 def _told(message: Message) -> list[Any]:
     """Return who speaks, the beginning of the text, and how many characters are left out."""
     text = text_of([message]).strip()
     role = "summary" if message.summary is not None else message.role
-    return [role, text[:_SHOWN], max(0, len(text) - _SHOWN)]
+    most = _shown(message)
+    return [role, text[:most], max(0, len(text) - most)]

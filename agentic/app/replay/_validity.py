@@ -4,47 +4,43 @@ A request is invalid if a call is separated from its results, or if an adapter's
 breaks a rule of the adapter's validator. If the next request begins with all of a request, that
 request is a part of the next. So of a series of requests that only grow, only the last is checked.
 The others are checked one by one if the last is refused, or if they end in a reply, which needs a
-check of its own. Only rounds that are new or have new neighbours are checked: the rules concern
-adjacent messages, except for ids, which the encoders keep unique. So after a cut, most of a request
-is known to be valid, and policies side by side, which send mostly the same, know it from each
-other. Outputs that differ in nothing but their words are the same here: no rule reads them. If that
-check refuses a request, the whole request is checked, and that decides.
+check of its own. Only rounds of a new shape, or with neighbours of a new shape, are checked: the
+rules concern adjacent messages, except for ids, which the encoders keep unique. The shape of a
+message is all that a rule reads of it: who speaks, whether a text is blank, the names of its calls,
+and whether their arguments are an object. So most of a long request is known to be valid, whichever
+policy made it. If that check refuses a request, the whole request is checked, and that decides.
 """
 
+import re
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Sequence
-from types import ModuleType
 
 import attrs
 
-from agentic import providers
-from agentic.errors import ConfigError
-from agentic.messages import Message, close_open_rounds
-from agentic.replay._records import MessageMemo
+from agentic.app.replay._records import MessageMemo
+from agentic.messages import Message, ToolCall, close_open_rounds
+from agentic.providers import find_adapter
+from agentic.providers.kit import Adapter
 
-ADAPTERS = ("anthropic", "openai_chat", "openai_responses", "gemini", "bedrock", "cohere", "ollama")
 # How many rounds before and after the new ones are checked with them.
 _BESIDE = 2
 # In the place of rounds that are not checked: most providers want a user message at the beginning.
 _OTHERS = Message("user", "And so on.")
 
 
-def adapters_of(names: Sequence[str]) -> tuple[ModuleType, ...]:
+def adapters_of(names: Sequence[str]) -> tuple[Adapter, ...]:
     """Return adapters by name.
 
-    >>> [adapter.NAME for adapter in adapters_of(["anthropic"])]
+    >>> [adapter.name for adapter in adapters_of(["anthropic", "anthropic"])]
     ['anthropic']
 
     Raises:
         ConfigError: there is no adapter of that name.
     """
-    for name in names:
-        if name not in ADAPTERS:
-            raise ConfigError("provider", name, f"one of {', '.join(ADAPTERS)}")
-    return tuple(getattr(providers, name) for name in dict.fromkeys(names))
+    return tuple(map(find_adapter, dict.fromkeys(names)))
 
 
-def refusal_of(view: list[Message], adapters: Sequence[ModuleType] = ()) -> str:
+def refusal_of(view: list[Message], adapters: Sequence[Adapter] = ()) -> str:
     """Return why a request would be refused; empty if it would not.
 
     >>> from agentic.messages import ToolResult
@@ -55,8 +51,8 @@ def refusal_of(view: list[Message], adapters: Sequence[ModuleType] = ()) -> str:
     if close_open_rounds(view) is not view:
         return "a call is separated from its result"
     for adapter in adapters:
-        for found in adapter.validate(adapter.encode_request(view)):
-            return f"{adapter.NAME}: {found.problem}"
+        for problem in adapter.validate(adapter.encode_request(view)):
+            return f"{adapter.name}: {problem.problem}"
     return ""
 
 
@@ -64,9 +60,17 @@ def refusal_of(view: list[Message], adapters: Sequence[ModuleType] = ()) -> str:
 class SoundNeighbours:
     """Messages of valid requests, each with its neighbours; policies may share one."""
 
-    _known: set[tuple[Hashable, Hashable, Hashable]] = attrs.field(factory=set, init=False)
-    """The keys of a message's left neighbour, of itself and of its right neighbour."""
-    _key: MessageMemo[Hashable] = attrs.field(factory=lambda: MessageMemo(_key_of), init=False)
+    _known: set[tuple[int, int, int]] = attrs.field(factory=set, init=False)
+    """The shapes of a message's left neighbour, of itself and of its right neighbour."""
+    _numbers: dict[Hashable, int] = attrs.field(factory=dict, init=False)
+    """A number for each shape, from 1 on: 0 is no message."""
+    _shape: MessageMemo[int] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._shape = MessageMemo(self._number_of)
+
+    def _number_of(self, message: Message) -> int:
+        return self._numbers.setdefault(_shape_of(message), len(self._numbers) + 1)
 
     def add(self, view: Sequence[Message]) -> None:
         """Add a valid request."""
@@ -74,19 +78,19 @@ class SoundNeighbours:
 
     def unknown(self, view: Sequence[Message]) -> list[int]:
         """Return the positions of the messages that are new or have new neighbours."""
-        return [at for at, found in enumerate(self._neighbours(view)) if found not in self._known]
+        return [at for at, pair in enumerate(self._neighbours(view)) if pair not in self._known]
 
-    def _neighbours(self, view: Sequence[Message]) -> Iterator[tuple[Hashable, Hashable, Hashable]]:
-        """Yield the keys of each message and its neighbours; None if there is no neighbour."""
-        keys = [None, *map(self._key, view), None]
-        return zip(keys, keys[1:], keys[2:], strict=False)
+    def _neighbours(self, view: Sequence[Message]) -> Iterator[tuple[int, int, int]]:
+        """Yield the shapes of each message and its neighbours; 0 if there is no neighbour."""
+        shapes = [0, *map(self._shape, view), 0]
+        return zip(shapes, shapes[1:], shapes[2:], strict=False)
 
 
 @attrs.define(eq=False)
 class Validity:
     """Checks the requests of one session, in order."""
 
-    adapters: tuple[ModuleType, ...] = ()
+    adapters: tuple[Adapter, ...] = ()
     sound: SoundNeighbours = attrs.field(factory=SoundNeighbours)
     refusals: dict[int, str] = attrs.field(factory=dict, init=False)
     """Why requests would be refused, by number from 0; complete once their series is concluded."""
@@ -100,11 +104,11 @@ class Validity:
 
     def conclude(self, view: list[Message]) -> None:
         """Check the requests since the last conclusion; `view` is the latest of them."""
-        refused = bool(self._lengths) and self._refusal(view)
+        refusal = bool(self._lengths) and self._refusal(view)
         starts = _starts(view)
         for length in self._lengths:
             problem = ""
-            if refused:
+            if refusal:
                 problem = refusal_of(view[:length], self.adapters)
             elif length and view[length - 1].role == "assistant":
                 problem = self._refusal_at_end(view, length, starts)
@@ -115,12 +119,15 @@ class Validity:
 
     def _refusal(self, view: list[Message]) -> str:
         """Do what `refusal_of` does, checking only what is not known to be valid."""
+        # Shapes do not tell whether a result answers its call, and the rest relies on it.
+        if not is_paired(view):
+            return refusal_of(view, self.adapters)
         stretches = list(_stretches(self.sound.unknown(view), _starts(view), len(view)))
         # A request without messages has no part that could be checked.
-        accepted = bool(view) and not any(
+        is_accepted = bool(view) and not any(
             refusal_of(_part(view, *stretch), self.adapters) for stretch in stretches
         )
-        problem = "" if accepted else refusal_of(view, self.adapters)
+        problem = "" if is_accepted else refusal_of(view, self.adapters)
         if not problem:
             # Added as a whole, so that what is only cut off or grown needs no check next time.
             self.sound.add(view)
@@ -136,24 +143,72 @@ class Validity:
         return refusal_of(view[:length], self.adapters)
 
 
-def _key_of(message: Message) -> Hashable:
-    """Return what tells a message from others: its object, or of outputs all but their words.
+def is_paired(view: Sequence[Message]) -> bool:
+    """Return whether all results stand right behind their calls, and each call has one.
+
+    A quick look that `close_open_rounds` confirms where it is not so.
+    """
+    waiting: list[str] = []
+    for message in view:
+        for result in message.tool_results:
+            if result.call_id not in waiting:
+                return False
+            waiting.remove(result.call_id)
+        if message.role != "tool":
+            if waiting:
+                return False
+            waiting = [call.id for call in message.tool_calls]
+    return not waiting
+
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
+"""An id that every provider takes as it is."""
+
+
+def _shape_of(message: Message) -> Hashable:
+    """Return what the rules read of a message; of one with a payload or media, all of it.
 
     >>> from agentic.messages import ToolResult
-    >>> outputs = [ToolResult("c1", "run", "1 passed"), ToolResult("c1", "run", "[Cleared]")]
-    >>> len({_key_of(Message("tool", tool_results=[each])) for each in outputs})
+    >>> outputs = [ToolResult("c1", "run", "1 passed"), ToolResult("c2", "run", "[Cleared]")]
+    >>> len({_shape_of(Message("tool", tool_results=[each])) for each in outputs})
     1
     """
-    results = message.tool_results
-    if message.role != "tool" or message.native or message.media or message.content:
+    results, calls = message.tool_results, message.tool_calls
+    if message.native or message.edited_native or message.media or message.extra:
         return id(message)
-    if any(each.media or each.extra for each in results):
+    if any(each.media or each.extra for each in results) or any(each.extra for each in calls):
         return id(message)
-    return tuple(
-        # Blank texts have rules of their own.
-        (each.call_id, each.name, each.error is None, bool(each.text), bool(each.text.strip()))
-        for each in results
+    return (
+        message.role,
+        message.summary is not None,
+        _fill_of(message.content),
+        _fill_of(message.reasoning),
+        tuple(_shape_of_call(call) for call in calls),
+        tuple(
+            (_id_of(each.call_id), each.name, each.error is None, _fill_of(each.text))
+            for each in results
+        ),
     )
+
+
+def _shape_of_call(call: ToolCall) -> Hashable:
+    try:
+        call.parse()
+        is_object = True
+    except ValueError:
+        is_object = False
+    # Arguments that are no object are sent in a form that depends on what they are.
+    return _id_of(call.id), call.name, is_object or call.arguments, call.is_async
+
+
+def _id_of(call_id: str) -> str:
+    """Return an id that a provider may refuse; the encoders keep all others apart."""
+    return "" if _ID.fullmatch(call_id) else call_id or "none"
+
+
+def _fill_of(text: str) -> int:
+    """Return whether a text is empty, blank or more: blank texts have rules of their own."""
+    return 0 if not text else 1 if text.isspace() else 2
 
 
 def _starts(view: Sequence[Message]) -> list[int]:

@@ -170,6 +170,24 @@
   };
   const gap = (count) => element("li", `${number.format(count)} not sent`, "gap");
 
+  // Only what is visible is drawn: a request of 3,000 messages would be 42,000 nodes.
+  const CHUNK = 100;
+  const draw = (list, makers) => {
+    let drawn = 0;
+    const more = () => {
+      const fresh = makers.slice(drawn, drawn + CHUNK).map((make) => make());
+      drawn += fresh.length;
+      list.append(...fresh);
+    };
+    list.replaceChildren();
+    more();
+    list.scrollTop = 0;
+    list.onscroll = () => {
+      const below = list.scrollHeight - list.scrollTop - list.clientHeight;
+      if (drawn < makers.length && below < list.clientHeight) more();
+    };
+  };
+
   const step = (steps) => {
     const session = data.steps[steps.dataset.steps];
     const policy = session.policies[Number(steps.querySelector("select").value)];
@@ -178,24 +196,31 @@
     const length = series.lengths[request - series.first];
     const list = steps.querySelector("ol");
     const items = [];
+    let note;
     let sent = 0;
     let next = 0;
     for (const part of series.items) {
       if (sent >= length) break;
       if (typeof part === "number") {
         const made = policy.made[part];
-        items.push(says(made, "made"));
+        items.push(() => says(made, "made"));
+        if (made[0] === "summary") note = made;
         if (made[0] === "tool" || made[0] === "assistant") next += 1;
         sent += 1;
         continue;
       }
       const end = Math.min(part[1], part[0] + length - sent);
-      if (part[0] > next) items.push(gap(part[0] - next));
-      for (let at = part[0]; at < end; at += 1) items.push(says(session.messages[at], "sent"));
+      const missing = part[0] - next;
+      if (missing > 0) items.push(() => gap(missing));
+      for (let at = part[0]; at < end; at += 1) items.push(() => says(session.messages[at], "sent"));
       sent += end - part[0];
       next = end;
     }
-    list.replaceChildren(...items);
+    draw(list, items);
+    const beside = steps.querySelector(".note");
+    beside.hidden = note === undefined;
+    beside.querySelector("pre").textContent = note === undefined ? ""
+      : note[1] + (note[2] ? `\n… ${number.format(note[2])} more characters` : "");
     const size = number.format(policy.sizes[request - 1]);
     const all = number.format(policy.sizes.length);
     const messages = `${number.format(sent)} ${sent === 1 ? "message" : "messages"}`;

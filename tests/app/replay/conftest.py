@@ -1,6 +1,5 @@
-"""The recorded sessions beside the checkout, and a browser to look at pages with."""
+"""The recorded sessions beside the checkout."""
 
-import importlib.util
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 MISSING = object()
 ODD = (MISSING, None, [], {}, 5, "x", [[]], [{}], {"type": []})
 """Values that no agent writes where another one belongs."""
-ROOT = next(at for at in Path(__file__).parents if (at / "pyproject.toml").exists())
 
 
 @pytest.fixture(scope="session")
@@ -45,19 +43,3 @@ def _places(value: Any) -> Iterator[tuple[str | int, ...]]:
     for key, each in value.items() if isinstance(value, dict) else ():
         yield (key,)
         yield from ((key, *rest) for rest in _places(each))
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Start a headless Chromium."""
-    pytest.importorskip("aiohttp", reason="the browser is driven by aiohttp")
-    spec = importlib.util.spec_from_file_location("browser", ROOT / "docs/pictures/browser.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    program = module.find_chromium()
-    if program is None:
-        pytest.skip("no Chromium on this machine: apt-get install chromium")
-    with module.Browser(program) as started:
-        yield started

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from agentic.app.replay import Transcript, TranscriptUnreadable, find_sessions, read_transcripts
 from agentic.history.sqlite import SqliteSessions
 from agentic.messages import Message, ToolCall, ToolError
-from agentic.replay import Transcript, TranscriptUnreadable, find_sessions, read_transcripts
 
 Write = Callable[..., Path]
 SAID = [
@@ -259,7 +259,7 @@ def test_kimi_code_counts_only_requests(write: Write) -> None:
 
 
 def test_kimi_code_outputs_may_be_parts(write: Write) -> None:
-    """Their texts are what the model read; a result without an output is empty."""
+    """Their texts are what the model read, and what is of no known form as it is."""
     parts = [
         {"type": "text", "text": "x = 1"},
         {"type": "image_url"},
@@ -274,7 +274,7 @@ def test_kimi_code_outputs_may_be_parts(write: Write) -> None:
     messages = one(write([call, *results])).messages
 
     outputs = [each.tool_results[0].output for each in messages[1:]]
-    assert outputs == ["x = 1\ny", "", ""]
+    assert outputs == ["x = 1\ny", "", '{"odd": 1}']
 
 
 def test_kimi_code_clears_its_context(write: Write) -> None:
@@ -373,8 +373,8 @@ def make_database(path: Path, *statements: str) -> None:
 def test_opencodes_database_holds_every_session(tmp_path: Path) -> None:
     """A row for each message and part; a summary, and a session without messages, are left out."""
     summary = {"info": {"role": "assistant", "summary": True}, "parts": [{"type": "text"}]}
-    picture = {"info": {"role": "user"}, "parts": [{"type": "file"}]}
-    sessions = {name: [*opencode(), summary] for name in ("ses_1", "ses_2")} | {"ses_0": [picture]}
+    silent = {"info": {"role": "user"}, "parts": [{"type": "snapshot"}]}
+    sessions = {name: [*opencode(), summary] for name in ("ses_1", "ses_2")} | {"ses_0": [silent]}
     make_database(tmp_path / "opencode.db", *OPENCODE_TABLES)
     with closing(sqlite3.connect(tmp_path / "opencode.db")) as database:
         for session, messages in sessions.items():
@@ -447,7 +447,7 @@ def test_another_database_is_no_transcript(tmp_path: Path) -> None:
         "INSERT INTO entries VALUES (1, 1, 'text, not bytes')",
     )
 
-    with pytest.raises(TranscriptUnreadable, match="neither agentic's nor OpenCode's"):
+    with pytest.raises(TranscriptUnreadable, match="neither agentic's nor Crush's"):
         read_transcripts(tmp_path / "other.db")
     for name in ("torn", "null", "deep", "text"):
         with pytest.raises(TranscriptUnreadable, match="database that cannot be read"):

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic.context import budget
-from agentic.replay import (
+from agentic.app.replay import (
     POLICIES,
     ContextLimits,
     Replayed,
@@ -18,6 +17,7 @@ from agentic.replay import (
     render_page,
     replay,
 )
+from agentic.context import budget
 from agentic.tokens import CharCounter
 
 pytestmark = pytest.mark.corpus
@@ -76,3 +76,13 @@ def test_every_policys_requests_are_accepted(corpus: Path) -> None:
     assert [(each.policy, each.invalid) for each in everything if each.invalid] == []
     assert len(replays) >= 30
     assert page.count('class="panel"') == len(everything)
+
+
+def test_every_recorded_session_is_understood(corpus: Path) -> None:
+    """Nothing in them is left out because it is not known, and no line is damaged."""
+    transcripts = read(corpus)
+
+    told = [note for each in transcripts for note in each.notes if "not understood" in note]
+    assert len(transcripts) >= 30
+    assert told == []
+    assert [each.name for each in transcripts if each.unknown_share] == []

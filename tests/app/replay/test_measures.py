@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentic.app.replay import PromptCache, price_of
+from agentic.app.replay._judge import Point, _terms_in, argument_texts, points_of, text_of
+from agentic.app.replay._report import PolicyRow, best_of, columns_of, verdict_of
+from agentic.app.replay._validity import Validity, adapters_of
 from agentic.context.compactors import Digest
 from agentic.errors import ConfigError
 from agentic.messages import Message, ToolCall, ToolResult
-from agentic.replay import ADAPTERS, PromptCache, price_of
-from agentic.replay._judge import Point, _terms_in, argument_texts, points_of, text_of
-from agentic.replay._report import PolicyRow, best_of, columns_of, verdict_of
-from agentic.replay._validity import Validity, adapters_of
+from agentic.providers import adapter_names
 from agentic.tokens import CharCounter
 
 TEXT = st.text("abc", max_size=5)
@@ -95,7 +96,9 @@ def test_judge_finds_what_plain_search_finds(
     for kept in kepts:
         text = "\n".join(kept)
         expected = sum(is_kept(term, past, kept) for term in terms) / len(terms)
-        assert point.judge(text) == (1.0 if text == point.text else expected)
+        assert point.judge(text) == expected
+    # What is sent as it is needs no search.
+    assert point.judge_request([*point.past]) == 1.0
 
 
 def test_digest_is_judged_by_its_quotes() -> None:
@@ -150,7 +153,7 @@ def test_a_text_names_what_was_called() -> None:
     assert argument_texts(ToolCall("c", "f", '{"a": {"b": [1, "x"]}}')) == ["1", "x"]
 
 
-@pytest.mark.parametrize("name", ADAPTERS)
+@pytest.mark.parametrize("name", adapter_names())
 def test_refused_request_is_found_in_place(name: str) -> None:
     """Of requests that grow, those from the damage on are refused, and none before."""
     validity = Validity(adapters_of([name]))
@@ -189,8 +192,8 @@ def row(policy: str, *, cost: float, over: int = 0, recall: float | None = None)
 
 def test_best_is_one_that_was_sendable() -> None:
     """A policy whose requests are refused wins nothing; where all are equal nobody does."""
-    cost = next(column for column in columns_of(priced=False) if column.key == "cost")
-    peak = next(column for column in columns_of(priced=False) if column.key == "peak")
+    cost = next(column for column in columns_of(with_prices=False) if column.key == "cost")
+    peak = next(column for column in columns_of(with_prices=False) if column.key == "peak")
     rows = [row("none", cost=1, over=2), row("fit", cost=5), row("digest", cost=5)]
 
     assert best_of(rows, cost) == {"fit", "digest"}
@@ -200,7 +203,7 @@ def test_best_is_one_that_was_sendable() -> None:
 
 def test_the_best_remembers_at_least_half() -> None:
     """Neither for its cost nor for its size; if all forget half, none is."""
-    cost = next(column for column in columns_of(priced=False) if column.key == "cost")
+    cost = next(column for column in columns_of(with_prices=False) if column.key == "cost")
     rows = [row("last", cost=1, recall=0.49), row("digest", cost=5, recall=0.8)]
 
     assert best_of(rows, cost) == {"digest"}

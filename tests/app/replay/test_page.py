@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import attrs
 import pytest
 
+from agentic.app.replay import Cut, Replayed, Report, SentRequest, Transcript, render_page
+from agentic.app.replay._report import columns_of
 from agentic.messages import Message
-from agentic.replay import Cut, Replayed, Report, SentRequest, Transcript, render_page
-from agentic.replay._report import columns_of
 
 Open: TypeAlias = Callable[..., Any]
 WINDOW, RESERVE = 1_000, 200
@@ -332,8 +332,8 @@ def test_a_narrow_page_compares_the_policies(opened: Open) -> None:
 
     assert (shown["charts"], shown["lines"]) == (1, 2)
     assert shown["names"] == ["none", "digest"]
-    assert shown["figures"] == 2 * len(columns_of(priced=False))
-    assert shown["titles"] == 2 * [f'"{column.title}"' for column in columns_of(priced=False)]
+    assert shown["figures"] == 2 * len(columns_of(with_prices=False))
+    assert shown["titles"] == 2 * [f'"{column.title}"' for column in columns_of(with_prices=False)]
 
 
 def test_five_thousand_turns_keep_their_peaks(opened: Open) -> None:

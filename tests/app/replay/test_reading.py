@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentic.app.replay import Transcript, TranscriptUnreadable, read_transcripts
 from agentic.history import JsonlStore
 from agentic.messages import Message, ToolCall, ToolError, ToolResult, to_plain
-from agentic.replay import Transcript, TranscriptUnreadable, read_transcripts
 from agentic.usage import Usage
 
 Write = Callable[..., Path]
@@ -386,10 +386,6 @@ def test_stored_surrogates_may_break_off_anywhere(tmp_path: Path) -> None:
     [
         (b"", None, "the file is empty"),
         (b"# Notes\n", 1, "'# Notes' is not JSON"),
-        (b'{"role":"user","content":"a"}\n{"role":\n{"role":"user"}\n', 2, "is not JSON"),
-        (b'{"role":"user","content":"a"}\n{"role":"boss"}\n', 2, "the role 'boss'"),
-        (b'{"role":"user","content":"a"}\n{"content":"b"}\n', 2, "no `role`"),
-        (b'{"role":"user","content":"a"}\n[1]\n{"role":"user"}\n', 2, "a JSON list, not an object"),
         (b'{"name":"a","size":3}\n', 1, "an object with 'name', 'size'"),
         (b'{"role":"user","content":"\xff"}\n', 1, "byte 0xff is not UTF-8 text"),
         (b'{"role":"user","content":"a"}\n{"content":"\xe9"}\n', 2, "byte 0xe9 is not UTF-8 text"),
@@ -402,12 +398,10 @@ def test_stored_surrogates_may_break_off_anywhere(tmp_path: Path) -> None:
         (b'{"messages":[]}', None, "no message in it"),
         (b'{"messages":[3]}', 1, "int among `messages`"),
         (b'{"v":1,"type":"message","message":{"role":"boss"}}', 1, "Message.role must be one of"),
-        (b'{"messages":[]}\n{"role":"user"}\n', 2, "an object without `messages`"),
-        (b'{"v":9,"role":"user"}\n', 1, "v must be a version from 1 to 1, got 9"),
+        (b'{"v":9,"role":"user"}\n', 1, "v must be a version from 1 to 2, got 9"),
         (b'{"v":1,"type":"message"}\n', 1, "plain must be a JSON object, got None"),
         (b'{\n"role": "user"\n', 1, "is not JSON"),
         (b'[\n\n  {"role": "user",\n   content: "a"}\n]\n', 4, "'content: \"a\"}' is not JSON"),
-        (b'{"role":\n{"role":"user"}\n{"role":"user"}\n', 1, "is not JSON"),
         (b"[\n" + b"[" * 100_000 + b"\n}\n]", 1, "is not JSON"),
         (b"[" * 100_000, 1, "the JSON is nested too deeply"),
         (b'{"type":"user","parentUuid":null}\n', 1, "an entry 'user' without a message"),

@@ -7,11 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from agentic.context import budget
-from agentic.context.strategies import FitContextWindow
-from agentic.errors import ConfigError
-from agentic.messages import Message, Role, ToolCall, ToolResult
-from agentic.replay import (
+from agentic.app.replay import (
     POLICIES,
     ContextLimits,
     Replayed,
@@ -21,6 +17,10 @@ from agentic.replay import (
     make_policy,
     replay,
 )
+from agentic.context import budget
+from agentic.context.strategies import FitContextWindow
+from agentic.errors import ConfigError
+from agentic.messages import Message, Role, ToolCall, ToolResult
 from agentic.testing import conversations
 from agentic.tokens import CharCounter, count_tokens
 

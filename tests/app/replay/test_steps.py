@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentic.context import budget
-from agentic.messages import Message, ToolCall, ToolResult
-from agentic.replay import (
+from agentic.app.replay import (
     ContextLimits,
     Replayed,
     Report,
@@ -19,8 +17,10 @@ from agentic.replay import (
     render_page,
     replay,
 )
-from agentic.replay._judge import text_of
-from agentic.replay._steps import StepBudget, step_data
+from agentic.app.replay._judge import text_of
+from agentic.app.replay._steps import StepBudget, step_data
+from agentic.context import budget
+from agentic.messages import Message, ToolCall, ToolResult
 from agentic.tokens import CharCounter
 
 SPECS = ["none", "keep_last:keep_recent=6", "clear_tool_outputs", "digest"]
@@ -199,6 +199,25 @@ def test_gap_is_told_where_it_was(browser: Any, tmp_path: Path) -> None:
     assert any(each[:2] == ["made", "summary"] for each in digest if isinstance(each, list))
 
 
+def test_only_what_is_visible_is_drawn(browser: Any, tmp_path: Path) -> None:
+    """Of a request of 1,400 messages the first hundred, and more of them on the way down."""
+    browser.open(write(talk(700), tmp_path / "page.html"))
+
+    head, items = go(browser, 0, 701)
+    for _ in range(40):
+        browser.evaluate(
+            """(() => {
+                const list = document.querySelector(".seen");
+                list.scrollTop = list.scrollHeight;
+                list.onscroll();
+            })()"""
+        )
+
+    assert head.startswith("Request 701 of 701: 1,4")
+    assert len(items) == 100
+    assert len(browser.evaluate(SHOWN)[1]) > 1_400
+
+
 def test_buttons_go_from_request_to_request(browser: Any, tmp_path: Path) -> None:
     """Forth and back, and no further than the first."""
     browser.open(write(talk(5), tmp_path / "page.html"))
@@ -211,3 +230,20 @@ def test_buttons_go_from_request_to_request(browser: Any, tmp_path: Path) -> Non
 
     assert heads[:3] == ["Request 2 of 6", "Request 3 of 6", "Request 2 of 6"]
     assert heads[-1] == "Request 1 of 6"
+
+
+def test_note_stands_beside_the_conversation(browser: Any, tmp_path: Path) -> None:
+    """In full, while the messages show their beginning; without a summary there is none."""
+    browser.open(write(talk(20), tmp_path / "page.html"))
+    shown = """(() => {
+        const note = document.querySelector(".steps .note");
+        return [note.hidden, note.querySelector("pre").textContent];
+    })()"""
+
+    go(browser, 0, 21)
+    assert browser.evaluate(shown) == [True, ""]
+    go(browser, 3, 21)
+    hidden, text = browser.evaluate(shown)
+    assert not hidden
+    assert "## Files read" in text
+    assert len(text) > 800

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agentic.app.replay._validity import Validity, adapters_of, refusal_of
 from agentic.context.strategies import ClearToolOutputs
 from agentic.messages import Message
-from agentic.providers import anthropic, openai_responses
-from agentic.replay import ADAPTERS
-from agentic.replay._validity import Validity, adapters_of, refusal_of
+from agentic.providers import adapter_names, anthropic, openai_responses
 from agentic.testing import conversations
 from agentic.tokens import CharCounter
 
@@ -70,7 +69,7 @@ def damaged(draw: st.DrawFn) -> list[list[Message]]:
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_incremental_checks_equal_whole_checks(views: list[list[Message]]) -> None:
     """Clean or damaged, by the rules of all providers, and by none but pairing."""
-    for names in (ADAPTERS, ()):
+    for names in (adapter_names(), ()):
         adapters = adapters_of(names)
         assert looked_at(views, adapters) == whole(views, adapters)
 
@@ -105,7 +104,7 @@ def test_encoders_keep_repeated_ids_apart() -> None:
     sound = [Message("user", "Hello."), *read, *between]
     views = [sound, [*sound, *map(attrs.evolve, read), Message("user", "And?")]]
 
-    for adapter in adapters_of(ADAPTERS):
+    for adapter in adapters_of(adapter_names()):
         assert all(message.native for message in read)
         assert looked_at(views, [adapter]) == whole(views, [adapter]) == {}
 
@@ -115,7 +114,7 @@ class Counted:
     """The rules of a provider, and how many messages they were asked about."""
 
     messages: int = 0
-    NAME = anthropic.NAME
+    name = anthropic.NAME
 
     def encode_request(self, messages: list[Message]) -> Mapping[str, Any]:
         """Encode them, and count."""
