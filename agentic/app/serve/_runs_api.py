@@ -7,6 +7,7 @@ past the guard of its address (`_access`) may do everything.
 import json
 import logging
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -16,14 +17,17 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from agentic.bridges.dbos import RunNotFound
-from agentic.cli._options import whole_number
-from agentic.cli._place import describe_run
-from agentic.errors import ConfigError
-from agentic.usage import WITHOUT_SUMMED
+from agentic.app.cli._options import whole_number
+from agentic.app.cli._place import describe_run
+from agentic.app.serve._login import Login
+from agentic.app.serve._page import Page
+from agentic.durable.dbos import RunNotFound
+from agentic.errors import ConfigError, HistoryUnavailable
+from agentic.usage import Usage, cost
+from agentic.usage._usage import WITHOUT_SUMMED
 
 if TYPE_CHECKING:
-    from agentic.bridges.dbos import Service
+    from agentic.durable.dbos import Service
 
 _log = logging.getLogger(__name__)
 _ENDED = {"done", "failed", "cancelled"}
@@ -32,10 +36,17 @@ _MOST_BYTES = 4 * 2**20
 _SHOWN = 80
 
 
-def make_app(service: "Service") -> Starlette:
-    """Return the ASGI application for a connected service."""
-    api = _Api(service)
+def make_app(service: "Service", login: Login | None = None, model: str = "") -> Starlette:
+    """Return the ASGI application for a connected service: its API, and its page.
+
+    Args:
+        service: has the runs.
+        login: checks who may use the page; by default, everybody may.
+        model: the model's name, for the price of a run.
+    """
+    api, page = _Api(service), Page(service, login or Login(""), partial(_price, model))
     routes = [
+        *page.routes(),
         Route("/sessions/{session_id}/runs", api.submit, methods=["POST"]),
         Route("/runs", api.list_runs),
         Route("/runs/{run_id}", api.show),
@@ -49,6 +60,7 @@ def make_app(service: "Service") -> Starlette:
     handlers: Any = {
         ConfigError: _refuse(400),
         RunNotFound: _refuse(404),
+        HistoryUnavailable: _refuse(503),
         HTTPException: _not_served,
         Exception: _failed,
     }
@@ -73,19 +85,21 @@ class _Api:
     async def show(self, request: Request) -> Response:
         run_id = request.path_params["run_id"]
         run = await self.service.find(run_id)
-        told = describe_run(run)
+        plain = describe_run(run)
         if run.state in _ENDED:
-            told["outcome"] = attrs.asdict(await self.service.result(run_id), filter=WITHOUT_SUMMED)
+            plain["outcome"] = attrs.asdict(
+                await self.service.result(run_id), filter=WITHOUT_SUMMED
+            )
         else:
-            told["questions"] = await self.service.questions(run_id)
-        return _json(told)
+            plain["questions"] = await self.service.questions(run_id)
+        return _json(plain)
 
     async def watch(self, request: Request) -> Response:
         run_id = request.path_params["run_id"]
         # What a browser's EventSource sends when it connects again.
-        given = request.headers.get("last-event-id") or request.query_params.get("after") or "0"
-        if (after := whole_number(given)) is None:
-            raise ConfigError("after", given[:_SHOWN], "the id of an event")
+        value = request.headers.get("last-event-id") or request.query_params.get("after") or "0"
+        if (after := whole_number(value)) is None:
+            raise ConfigError("after", value[:_SHOWN], "the id of an event")
         await self.service.find(run_id)  # before the answer has begun
         headers = {"cache-control": "no-store"}
         events = self._events(run_id, after)
@@ -102,20 +116,29 @@ class _Api:
 
     async def approve(self, request: Request) -> Response:
         body = await _read(request)
-        if not isinstance(allowed := body.get("allowed"), bool):
-            raise ConfigError("allowed", allowed, "true or false")
+        if not isinstance(may_run := body.get("allowed"), bool):
+            raise ConfigError("allowed", may_run, "true or false")
         run_id = request.path_params["run_id"]
         call_id = request.path_params.get("call_id") or _text(body, "call_id")
-        run, asked = await self.service.find(run_id), await self.service.questions(run_id)
-        waits = call_id in {question["call_id"] for question in asked}
+        run, questions = await self.service.find(run_id), await self.service.questions(run_id)
+        waits = call_id in {question["call_id"] for question in questions}
         if not waits and run.state not in _ENDED:
             raise ConfigError("call_id", call_id, "a call that waits for approval")
-        await self.service.approve(run_id, call_id, allowed, _text(body, "reason", ""))
+        await self.service.approve(run_id, call_id, may_run, _text(body, "reason", ""))
         return _done()
 
     async def _events(self, run_id: str, after: int) -> AsyncIterator[str]:
         async for event in self.service.events(run_id, after=after):
             yield f"id: {event['id']}\nevent: {event['type']}\ndata: {json.dumps(event)}\n\n"
+
+
+def _price(model: str, usage: Usage) -> str:
+    """Return the price of a run's requests; "" if the price list or the model is missing."""
+    try:
+        price = cost(usage, model.partition(":")[2]) if ":" in model else None
+    except ImportError:
+        return ""
+    return "" if price is None else f"${price.total:.4f}"
 
 
 async def _read(request: Request) -> dict[str, Any]:
@@ -157,11 +180,11 @@ def _refuse(status: int) -> Callable[[Request, Exception], Response]:
 
 def _not_served(request: Request, problem: Exception) -> Response:
     status = getattr(problem, "status_code", 404)
-    told = f"{request.method} {request.url.path} is not served"
-    return _json({"error": told}, status)
+    sentence = f"{request.method} {request.url.path} is not served"
+    return _json({"error": sentence}, status)
 
 
 def _failed(request: Request, problem: Exception) -> Response:
-    told = f"{type(problem).__name__}: {problem}"
-    _log.error("%s %s failed: %s", request.method, request.url.path, told)
-    return _json({"error": told}, 500)
+    sentence = f"{type(problem).__name__}: {problem}"
+    _log.error("%s %s failed: %s", request.method, request.url.path, sentence)
+    return _json({"error": sentence}, 500)

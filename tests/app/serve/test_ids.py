@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip("dbos", reason="DBOS is not installed: pip install 'agentic-weave[durable]'")
 
-from agentic.bridges.dbos import Service
-from agentic.cli._runs_api import make_app
+from agentic.app.serve._runs_api import make_app
+from agentic.durable.dbos import Service
 from agentic.history.sqlite import SqliteSessions
 from agentic.loop import Decision, Runner
 from agentic.messages import ToolCall, ToolResult

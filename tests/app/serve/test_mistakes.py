@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentic.cli import main
+from agentic.app.cli import main
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from agentic.cli import main
         ("serve {agent} --port {port}", "is in use: choose another one with --port"),
         (
             "serve {agent} --port 0 --host 0.0.0.0",
-            "everybody on the network could use 0.0.0.0: name",
+            "anybody on the network could use 0.0.0.0: pass",
         ),
         ("serve {agent} --port 0 --token-file model.py", "model.py: no such file"),
         ("work {agent} --database postgresql://127.0.0.1:1/none", "the database cannot be used"),

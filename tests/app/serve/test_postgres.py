@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from agentic.cli import main
+from agentic.app.cli import main
 
 pytestmark = pytest.mark.long
 SERVER = Path(__file__).parents[2] / "history" / "postgres" / "server.py"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentic.cli import main
+from agentic.app.cli import main
 
 pytestmark = pytest.mark.slow
 
@@ -25,14 +25,14 @@ def test_run_is_watched_steered_and_cancelled(
     for run_id in (steered, cancelled):
         server.until(run_id, lambda known: known["state"] == "running")
 
+    half = "Hurry. \ud83d"  # half of an emoji, as models cut off write
+    body = json.dumps({"message": half})
+    place.http.post(f"{server.url}/runs/{steered}/steer", content=body).raise_for_status()
+    # Messages are delivered in the order in which they were sent: that one has arrived before this.
     place.http.post(f"{server.url}/runs/{cancelled}/cancel").raise_for_status()
     told = server.watch(cancelled)
     main(["runs", str(place.folder / "agent.yaml"), "--json"])
     listed = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
-    half = "Hurry. \ud83d"  # half of an emoji, as models cut off write
-    body = json.dumps({"message": half})
-    place.http.post(f"{server.url}/runs/{steered}/steer", content=body).raise_for_status()
-    time.sleep(0.5)  # a run asks for its messages ten times a second
     gate.unlink()
     server.watch(steered)
 
