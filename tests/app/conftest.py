@@ -1,18 +1,21 @@
-"""The command in this process, for most tests, and as a user starts it."""
+"""The command in this process, for most tests, and as a user starts it; and a browser."""
 
+import importlib.util
 import io
 import os
 import pty
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import attrs
 import pytest
 
-from agentic.cli import main
+from agentic.app.cli import main
+
+ROOT = next(at for at in Path(__file__).parents if (at / "pyproject.toml").exists())
 
 
 @attrs.frozen
@@ -183,3 +186,19 @@ def agent(tmp_path: Path) -> Path:
     path = tmp_path / "agent.yaml"
     path.write_text(AGENT)
     return path
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Start a headless Chromium."""
+    pytest.importorskip("aiohttp", reason="the browser is driven by aiohttp")
+    spec = importlib.util.spec_from_file_location("browser", ROOT / "docs/pictures/browser.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    program = module.find_chromium()
+    if program is None:
+        pytest.skip("no Chromium on this machine: apt-get install chromium")
+    with module.Browser(program) as started:
+        yield started

@@ -5,51 +5,37 @@ import contextlib
 import secrets
 import shlex
 import sys
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from datetime import datetime
 
 import attrs
 import click
 from rich.cells import cell_len
 
-from agentic import _imports, config
-from agentic.cli._chat_input import ChatApprover, PlainPrompt, Prompt, read_pipe
-from agentic.cli._chat_models import choose_model, find_choices, model_name, new_agent
-from agentic.cli._chat_screen import Screen, describe_size
-from agentic.cli._chat_session import ChatSession, Outcome, blaming
-from agentic.cli._chat_slash import SLASHES, Quit, run_command
-from agentic.cli._output import count_of, is_capable, print_warnings, printable
-from agentic.cli._place import SessionPlace, find_agent
-from agentic.cli._stdio import captured_stdio
+from agentic._base import _imports
+from agentic.app import config
+from agentic.app.chat._input import ChatApprover, PlainPrompt, Prompt, read_pipe
+from agentic.app.chat._models import choose_model, find_choices, model_name, new_agent
+from agentic.app.chat._screen import Screen, describe_size
+from agentic.app.chat._session import ChatSession, Outcome, blaming
+from agentic.app.chat._slash import SLASHES, Quit, run_command
+from agentic.app.cli._output import clip, count_of, is_capable, print_warnings, printable
+from agentic.app.cli._place import SessionPlace, find_agent
+from agentic.app.cli._stdio import captured_stdio
 from agentic.messages import Message, split_rounds
 
 _PATIENCE_SECONDS = 5
 """How long stopped work may take to end."""
+_EXCHANGE_WIDTH = 300
+"""The characters of a request, and of a reply, that a resumed chat begins with."""
 _REMEMBERED = 100
 """The number of earlier requests that the arrow keys bring back."""
 
 
-@click.command("chat")
-@click.argument("name", metavar="[AGENT]", default="")
-@click.option("-s", "--session", "session_id", metavar="ID", help="Begin or resume that session.")
-@click.option("-r", "--resume", is_flag=True, help="Resume the session that changed last.")
-@click.option("-m", "--model", metavar="PROVIDER:NAME", help="Instead of the model in the file.")
-@click.option("--plain", is_flag=True, help="Print text only: for screen readers and slow lines.")
-def chat_command(
+def run_chat(
     *, name: str, session_id: str | None, resume: bool, model: str | None, plain: bool
 ) -> int:
-    """Talk with AGENT, by its YAML file or by its name.
-
-    Without AGENT, choose one of the folder agents/, a model whose key is set, one of a local
-    server, or the offline agent. The session is kept after every message and can be resumed.
-    Without --session and --resume it is a new one. /help lists what can be asked for besides;
-    Ctrl-C stops a reply and Ctrl-D leaves.
-
-    In a pipe each line is a request; stdout gets the replies and what commands such as /context
-    answer, stderr all else, and the exit status is 1 if a request got no reply.
-
-    Example: agentic chat agent.yaml --session monday
-    """
+    """Do what the command line says, and return its exit status."""
     if session_id is not None and resume:
         raise click.UsageError("--session names a session, --resume takes the latest: choose one")
     start = _Start.of(name, model)
@@ -66,11 +52,11 @@ def chat_command(
         door.talk = talk
         try:
             loop.run(_greet(talk, door.prompt))
-            stopped = _serve(talk, loop, door.lines(loop))
+            signal_number = _serve(talk, loop, door.lines(loop))
         finally:
             loop.run(talk.end())
         loop.run(_print_resume_hint(talk, start.arguments))
-    if stopped:
+    if signal_number:
         raise click.Abort
     return 1 if talk.has_failed and not door.screen.is_terminal else 0
 
@@ -89,11 +75,11 @@ class _Start:
             return cls(agent if model is None else choose_model(agent, model), [name])
         if model is not None:
             return cls(new_agent(model), ["--model", model])
-        found = config.list_agents()
-        if len(found) == 1:
-            (only,) = found
+        agents = config.list_agents()
+        if len(agents) == 1:
+            (only,) = agents
             return cls(find_agent(only), [only])
-        return cls._chosen(list(found))
+        return cls._chosen(list(agents))
 
     @classmethod
     def _chosen(cls, agents: list[str]) -> "_Start":
@@ -102,15 +88,15 @@ class _Start:
         names = [*agents, *(each.model for each in choices)]
         if not _is_terminal():
             raise click.UsageError(
-                "Missing argument 'AGENT', which nobody can be asked for in a pipe: name one, or "
+                "Missing argument 'AGENT', which cannot be asked for in a pipe: name one, or "
                 f"a model with --model; there are {printable(', '.join(names))}"
             )
-        told = ["agents"] * len(agents) + [each.told for each in choices]
+        lines = ["agents"] * len(agents) + [each.told for each in choices]
         click.echo("Whom do you want to talk with?")
-        for number, (each, what) in enumerate(zip(names, told, strict=True), 1):
+        for number, (each, what) in enumerate(zip(names, lines, strict=True), 1):
             click.echo(printable(f"  {number}  {each} ({what})"))
-        wanted = names[click.prompt("Number", type=click.IntRange(1, len(names)), default=1) - 1]
-        return cls.of(wanted, None) if agents else cls.of("", wanted)
+        name = names[click.prompt("Number", type=click.IntRange(1, len(names)), default=1) - 1]
+        return cls.of(name, None) if agents else cls.of("", name)
 
 
 @attrs.define(eq=False)
@@ -135,19 +121,19 @@ class _Door:
             return door
         if sys.stdin is None:
             raise click.UsageError("stdin is closed: there is nothing to read requests from")
-        captured = stack.enter_context(captured_stdio())
-        return cls(Screen(is_terminal=False, stdout=captured.out), piped=captured.source)
+        stdio = stack.enter_context(captured_stdio())
+        return cls(Screen(is_terminal=False, stdout=stdio.out), piped=stdio.source)
 
     def _draw(self) -> None:
         """Edit what is typed, and render what is replied."""
         try:
             # Imported here: it takes as long as everything else that a chat needs.
             with _imports.quietly():
-                from agentic.cli._chat_terminal import TerminalPrompt  # noqa: PLC0415
+                from agentic.app.chat._terminal import TerminalPrompt  # noqa: PLC0415
 
             self.screen.make_live()
         except ModuleNotFoundError as absent:
-            remedy = "pip install 'agentic-weave[cli]', or add --plain"
+            remedy = f"{_imports.pip_install('agentic-weave[cli]')}, or add --plain"
             raise ImportError(f"a chat in a terminal needs {absent.name}: {remedy}") from absent
         self.prompt = TerminalPrompt(SLASHES, self.status)
 
@@ -173,11 +159,11 @@ class _Door:
             return ""
         parts = [describe_size(self.talk.status), self.talk.spending.describe()]
         parts.append(printable(model_name(self.talk.agent)))
-        told = [part for part in parts if part]
+        texts = [part for part in parts if part]
         # From the end: how full the context is matters most.
-        while len(told) > 1 and cell_len(" · ".join(told)) > self.screen.out.width:
-            told.pop()
-        return " · ".join(told)
+        while len(texts) > 1 and cell_len(" · ".join(texts)) > self.screen.out.width:
+            texts.pop()
+        return " · ".join(texts)
 
 
 def _is_terminal() -> bool:
@@ -207,11 +193,11 @@ def _serve(talk: ChatSession, loop: asyncio.Runner, lines: Generator[str, None, 
 
 def _settle(loop: asyncio.Runner) -> None:
     # An exception that ends `run` leaves its tasks in the loop, which serves the next line, too.
-    left = asyncio.all_tasks(loop.get_loop())
-    for task in left:
+    tasks = asyncio.all_tasks(loop.get_loop())
+    for task in tasks:
         task.cancel()
-    if left:
-        loop.run(asyncio.wait(left, timeout=_PATIENCE_SECONDS))
+    if tasks:
+        loop.run(asyncio.wait(tasks, timeout=_PATIENCE_SECONDS))
 
 
 async def _take(talk: ChatSession, line: str) -> None:
@@ -226,14 +212,27 @@ async def _greet(talk: ChatSession, prompt: Prompt | None) -> None:
         talk.screen.note(f"New session {talk.session.session_id}. /help lists the commands.")
         return
     talk.screen.note(greeting)
-    if talk.status is not None and (ignored := talk.status.ignored_summary) is not None:
-        number = count_of(ignored.messages_summarized, "message")
+    if talk.status is not None and (summary := talk.status.ignored_summary) is not None:
+        number = count_of(summary.messages_summarized, "message")
         talk.screen.warn(f"A summary of {number} is ignored: it points past the history.")
     messages = await talk.session.store.full()
     talk.outcomes = _outcomes(messages)
     if prompt is not None:
+        for line in _last_exchange(await talk.session.store.load()):
+            talk.screen.note(line)
         requests = [each.content for each in messages if each.role == "user"]
         prompt.remember(each for each in requests[-_REMEMBERED:] if printable(each) == each)
+
+
+def _last_exchange(messages: Sequence[Message]) -> Iterator[str]:
+    """Yield the latest request and the latest reply after it, each in a line."""
+    request = max((at for at, each in enumerate(messages) if each.role == "user"), default=None)
+    if request is None:
+        return
+    yield f"> {clip(messages[request].content, _EXCHANGE_WIDTH)}"
+    replies = (each.content for each in messages[request:] if each.role == "assistant")
+    if reply := "".join(list(filter(None, replies))[-1:]):
+        yield clip(reply, _EXCHANGE_WIDTH)
 
 
 def _outcomes(messages: list[Message]) -> list[Outcome]:
@@ -250,8 +249,8 @@ async def _print_resume_hint(talk: ChatSession, arguments: list[str]) -> None:
     if not talk.screen.is_terminal or talk.agent.store.kind == "memory":
         return
     if await talk.session.store.full():
-        given = [*arguments, "--session", talk.session.session_id]
-        talk.screen.note(f"To continue: {shlex.join(['agentic', 'chat', *given])}")
+        words = [*arguments, "--session", talk.session.session_id]
+        talk.screen.note(f"To continue: {shlex.join(['agentic', 'chat', *words])}")
 
 
 def _new_id() -> str:

@@ -8,7 +8,7 @@ and 141 if the reader of the output stopped reading.
 import collections.abc
 import sys
 
-from agentic import _imports
+from agentic._base import _imports
 
 __all__ = ["main"]
 
@@ -20,7 +20,7 @@ def main(arguments: collections.abc.Sequence[str] | None = None) -> int:
     """
     try:
         with _imports.quietly():
-            from agentic.cli._command_line import run  # noqa: PLC0415  the extra may be missing
+            from agentic.app.cli._command_line import run  # noqa: PLC0415  the extra may be missing
 
         return run(arguments)
     # Ctrl-C while modules are imported, which takes longer than many a command; 130 as for `run`.
@@ -29,6 +29,6 @@ def main(arguments: collections.abc.Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as problem:
         if (problem.name or "").partition(".")[0] != "click":
             raise
-        remedy = "pip install 'agentic-weave[cli]'"
+        remedy = _imports.pip_install("agentic-weave[cli]")
         sys.stderr.write(f"agentic: the command line is not installed: {remedy}\n")
         return 1

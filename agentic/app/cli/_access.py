@@ -10,13 +10,13 @@ import ipaddress
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 import attrs
 import click
 
-from agentic.cli._stdio import open_input
+from agentic.app.cli._stdio import open_input
 
 _Scope = Mapping[str, Any]
 _Receive = Callable[[], Awaitable[Any]]
@@ -41,7 +41,7 @@ proxy_token_option = _token_option("Proxy-Authorization")
 behind_proxy_option = click.option(
     "--behind-proxy",
     is_flag=True,
-    help="Serve an address other than loopback without a token: a proxy in front knows who may.",
+    help="Serve an address other than loopback without a token: a proxy in front controls access.",
 )
 
 
@@ -59,8 +59,8 @@ def read_token(file: str | None) -> str:
     if not _TOKEN.fullmatch(token):
         # Without the content: it may be a secret in another form.
         raise click.ClickException(
-            f"{file} holds no token: write one word of letters, digits and -._~+/ into it, such as "
-            "that of openssl rand -hex 32"
+            f"{file} contains no token: write one word of letters, digits and -._~+/ into it, such "
+            "as the output of openssl rand -hex 32"
         )
     return token
 
@@ -76,9 +76,17 @@ def check_exposure(address: str, *, token: str = "", behind_proxy: bool = False)
     if token or behind_proxy:
         return False
     raise click.UsageError(
-        f"everybody on the network could use {address}: name a --token-file, or say --behind-proxy "
-        "if a proxy in front knows who may"
+        f"anybody on the network could use {address}: pass --token-file, or pass --behind-proxy "
+        "if a proxy in front controls access"
     )
+
+
+class PageLogin(Protocol):
+    """Knows which requests of a browser may pass without the token."""
+
+    def lets(self, method: str, path: str, cookies: str) -> bool:
+        """Return whether a request may pass, given its Cookie header."""
+        ...
 
 
 @attrs.frozen(eq=False)
@@ -90,14 +98,21 @@ class Guard:
     """Whether only requests for loopback are served."""
     token: str = attrs.field(default="", repr=False)
     """What a request has to send; empty if it need not send any."""
+    login: "PageLogin | None" = None
+    """Knows who has logged in to the page of the server, if it has one."""
     is_proxy: bool = False
     """Whether the token is sent as `Proxy-Authorization`: the provider's key has the other header
     (https://www.rfc-editor.org/rfc/rfc9110#section-11.7, 2026-11-27)."""
 
     async def __call__(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
         """Answer with 401, 403 or 407, or let the other application answer."""
-        if scope["type"] == "http" and (refusal := self._check(scope["headers"])) is not None:
+        if scope["type"] == "http" and (refusal := self._check(scope)) is not None:
             status, sentence = refusal
+            if status == 401 and self.login is not None and scope["path"] == "/":  # noqa: PLR2004
+                headers = [(b"location", b"/login"), (b"cache-control", b"no-store")]
+                await send({"type": "http.response.start", "status": 303, "headers": headers})
+                await send({"type": "http.response.body", "body": b""})
+                return
             # A client that asks for a password says what it needs by this header.
             asks = {401: b"www-authenticate", 407: b"proxy-authenticate"}.get(status)
             more = [] if asks is None else [(asks, b"Bearer")]
@@ -108,21 +123,24 @@ class Guard:
             return
         await self.app(scope, receive, send)
 
-    def _check(self, headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str] | None:
+    def _check(self, scope: _Scope) -> tuple[int, str] | None:
         """Return the status and the reason of a refusal."""
-        sent = {name.lower(): value.decode("latin-1") for name, value in headers}
-        host, origin = sent.get(b"host", ""), sent.get(b"origin")
+        headers: Iterable[tuple[bytes, bytes]] = scope["headers"]
+        by_name = {name.lower(): value.decode("latin-1") for name, value in headers}
+        host, origin = by_name.get(b"host", ""), by_name.get(b"origin")
         try:
             name, site = urlsplit(f"//{host}").hostname, urlsplit(origin or "").netloc
         except ValueError:  # a bracket that is not closed
-            return 403, "the host or the origin is no address"
+            return 403, "the host or the origin is not an address"
         if self.loopback and not _is_loopback(name or ""):
             return 403, f"the host {host!r} is not served: use 127.0.0.1"
         # Only browsers send an origin.
         if origin is not None and site != host:
             return 403, "pages of other sites are not served"
         status, name = (407, "Proxy-Authorization") if self.is_proxy else (401, "Authorization")
-        if self.token and not self._is_allowed(sent.get(name.lower().encode(), "")):
+        authorization, cookie = by_name.get(name.lower().encode(), ""), by_name.get(b"cookie", "")
+        is_in = self.login is not None and self.login.lets(scope["method"], scope["path"], cookie)
+        if self.token and not is_in and not self._is_allowed(authorization):
             return status, f"send the token of this server, as {name}: Bearer TOKEN"
         return None
 

@@ -5,15 +5,23 @@ Every problem is one sentence on stderr.
 
 import contextlib
 import difflib
+import os
 import sys
 from collections.abc import Mapping, Sequence
 
 import click
 
 import agentic
-from agentic import _imports
-from agentic.cli._output import describe_problem, end_sentence, print_warnings, say
-from agentic.cli._stdio import whole_streams
+from agentic._base import _imports
+from agentic.app.cli._output import (
+    DEBUG,
+    describe_failure,
+    describe_problem,
+    end_sentence,
+    print_warnings,
+    say,
+)
+from agentic.app.cli._stdio import whole_streams
 
 _INTERRUPTED = 130
 """128 plus the number of SIGINT, as a shell reports a command that Ctrl-C ended."""
@@ -21,34 +29,53 @@ _READER_GONE = 141
 """128 plus the number of SIGPIPE, as a shell reports a command whose reader left."""
 # The sentences are here, and not in the commands, because `agentic --help` imports none of those.
 COMMANDS: Mapping[str, tuple[str, str]] = {
-    "chat": ("agentic.cli._chat:chat_command", "Chat with an agent in the terminal."),
-    "sessions": ("agentic.cli._sessions:sessions_command", "List, rename or delete sessions."),
-    "context": ("agentic.cli._compaction:context_command", "Show how full a session's context is."),
+    "chat": ("agentic.app.chat._command:chat_command", "Chat with an agent in the terminal."),
+    "sessions": ("agentic.app.cli._sessions:sessions_command", "List, rename or delete sessions."),
+    "context": (
+        "agentic.app.cli._compaction:context_command",
+        "Show how full a session's context is.",
+    ),
     "compact": (
-        "agentic.cli._compaction:compact_command",
+        "agentic.app.cli._compaction:compact_command",
         "Summarize the older part of a session.",
     ),
-    "diff": ("agentic.cli._compaction:diff_command", "Show what the latest compaction dropped."),
-    "restore": ("agentic.cli._compaction:restore_command", "Undo the latest compaction."),
+    "diff": (
+        "agentic.app.cli._compaction:diff_command",
+        "Show what the latest compaction dropped.",
+    ),
+    "restore": ("agentic.app.cli._compaction:restore_command", "Undo the latest compaction."),
     "redact": (
-        "agentic.cli._sessions:redact_command",
+        "agentic.app.cli._sessions:redact_command",
         "Permanently remove the content of a message.",
     ),
-    "export": ("agentic.cli._sessions:export_command", "Export a session as JSON lines."),
-    "import": ("agentic.cli._sessions:import_command", "Import a session from JSON lines."),
-    "replay": ("agentic.cli._replay:replay_command", "Run transcripts under a policy and compare."),
+    "export": ("agentic.app.cli._sessions:export_command", "Export a session as JSON lines."),
+    "import": ("agentic.app.cli._sessions:import_command", "Import a session from JSON lines."),
+    "replay": (
+        "agentic.app.cli._replay_command:replay_command",
+        "Run transcripts under a policy and compare.",
+    ),
+    "digest": (
+        "agentic.app.cli._digest:digest_command",
+        "Write a hand-over note of a transcript.",
+    ),
     "truncate": (
-        "agentic.cli._filters:truncate_command",
+        "agentic.app.cli._filters:truncate_command",
         "Truncate a text, like head(1) and tail(1).",
     ),
-    "count": ("agentic.cli._filters:count_command", "Count the tokens in texts."),
+    "count": ("agentic.app.cli._filters:count_command", "Count the tokens in texts."),
     "proxy": (
-        "agentic.cli._proxy:proxy_command",
+        "agentic.app.cli._proxy:proxy_command",
         "Keep any agent within the window, by its base URL.",
     ),
-    "serve": ("agentic.cli._serve:serve_command", "Serve an agent over HTTP; its runs survive."),
-    "work": ("agentic.cli._serve:work_command", "Work on the runs of a served agent."),
-    "runs": ("agentic.cli._serve:runs_command", "List runs that are active or have failed."),
+    "serve": (
+        "agentic.app.serve._commands:serve_command",
+        "Serve an agent over HTTP; its runs survive a crash.",
+    ),
+    "work": ("agentic.app.serve._commands:work_command", "Work on the runs of a served agent."),
+    "runs": (
+        "agentic.app.serve._commands:runs_command",
+        "List runs that are active or have failed.",
+    ),
 }
 """Every command: the location of its code, and what it does."""
 
@@ -87,7 +114,7 @@ class _LazyGroup(click.Group):
         # click would say only that there is no such command.
         near = difflib.get_close_matches(args[0], COMMANDS, 1)
         if near and args[0] not in COMMANDS:
-            ctx.fail(f"No such command {args[0]!r}, but {near[0]!r}")
+            ctx.fail(f"No such command {args[0]!r}: did you mean {near[0]!r}?")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -103,13 +130,16 @@ class _LazyGroup(click.Group):
     epilog="Exit status: 0 for success, 1 for an error (reported on stderr), 2 for an invalid "
     "command line, 130 after Ctrl-C, 141 if the reader of the output stopped reading.",
 )
+@click.option("--debug", is_flag=True, help=f"Print the traceback of an error, as {DEBUG}=1 does.")
 @click.version_option(agentic.__version__, package_name="agentic", message="agentic %(version)s")
 @click.pass_context
-def group(ctx: click.Context) -> None:
+def group(ctx: click.Context, *, debug: bool) -> None:
     """Keep an agent's context small, valid and useful.
 
     Example: seq 100000 | agentic truncate --tail --lines 20
     """
+    if debug:
+        os.environ[DEBUG] = "1"
     # On stderr, and with the status of a mistake: a script that lost its arguments must notice.
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help(), err=True)
@@ -121,9 +151,9 @@ def _invoke(arguments: Sequence[str] | None) -> int:
         # Not group.main(), which prints errors in its own form, and exits by itself.
         words = list(sys.argv[1:] if arguments is None else arguments)
         with print_warnings(say), group.make_context("agentic", words) as top:
-            given = group.invoke(top)
-    except click.exceptions.Exit as done:
-        return done.exit_code
+            result = group.invoke(top)
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
     except click.UsageError as mistake:
         return _tell(_usage(mistake), mistake.exit_code)
     except (click.Abort, KeyboardInterrupt, EOFError):
@@ -133,10 +163,10 @@ def _invoke(arguments: Sequence[str] | None) -> int:
         raise
     except Exception as problem:
         # A defect of the program, of which the traceback says more than a sentence.
-        if not (told := describe_problem(problem)):
+        if not (sentence := describe_failure(problem)):
             raise
-        return _tell(told)
-    return given if isinstance(given, int) else 0
+        return _tell(sentence)
+    return result if isinstance(result, int) else 0
 
 
 def _usage(mistake: click.UsageError) -> str:
@@ -145,8 +175,8 @@ def _usage(mistake: click.UsageError) -> str:
     return f"{end_sentence(mistake.format_message())} See '{path} --help'."
 
 
-def _tell(told: str, status: int = 1) -> int:
+def _tell(sentence: str, status: int = 1) -> int:
     # If stderr is gone as well, the exit status remains.
     with contextlib.suppress(OSError):
-        say(told)
+        say(sentence)
     return status

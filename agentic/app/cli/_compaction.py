@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 import attrs
 import click
 
-from agentic.cli._output import clip, count_of, end_sentence, json_line, printable
-from agentic.cli._place import SessionPlace, place_argument, session_option
+from agentic.app.cli._output import clip, count_of, end_sentence, json_line, printable
+from agentic.app.cli._place import SessionPlace, place_argument, session_option
 from agentic.context.budget import Compaction
 from agentic.errors import CompactionRefused
 from agentic.history import Diff
@@ -31,7 +31,7 @@ def context_command(*, name: str, session_id: str | None, as_json: bool) -> None
 
     Example: agentic context agent.yaml --session 2026-11-22-4f9c1a
     """
-    given, status = _with_session(name, session_id, Session.status)
+    session_name, status = _with_session(name, session_id, Session.status)
     if not as_json:
         click.echo(printable(render_context(status)))
         return
@@ -40,7 +40,7 @@ def context_command(*, name: str, session_id: str | None, as_json: bool) -> None
         plain[key] = None if plain[key] is None else plain[key].to_dict()
     plain["messages_percent"] = status.messages_percent
     plain["tokens_percent"] = status.tokens_percent
-    click.echo(json_line({"session": given, **plain}))
+    click.echo(json_line({"session": session_name, **plain}))
 
 
 @click.command("compact")
@@ -59,16 +59,16 @@ def compact_command(
 
     Example: agentic compact agent.yaml --focus "what is still open"
     """
-    given, done = _with_session(
+    session_name, compaction = _with_session(
         name, session_id, lambda session: session.summarize(focus, allow_growth=allow_growth)
     )
     if as_json:
-        click.echo(json_line({"session": given, **_plain_compaction(done)}))
+        click.echo(json_line({"session": session_name, **_plain_compaction(compaction)}))
     else:
         # The id as well: by default it is whichever session changed last.
-        told = printable(f"{given}: {describe_compaction(done)}")
-        click.echo(told, err=done.error is not None)
-    return 0 if done.error is None else 1
+        sentence = printable(f"{session_name}: {describe_compaction(compaction)}")
+        click.echo(sentence, err=compaction.error is not None)
+    return 0 if compaction.error is None else 1
 
 
 @click.command("diff")
@@ -81,10 +81,10 @@ def diff_command(*, name: str, session_id: str | None, full: bool, as_json: bool
 
     Example: agentic diff agent.yaml --full
     """
-    given, diff = _with_session(name, session_id, lambda session: session.store.diff())
+    session_name, diff = _with_session(name, session_id, lambda session: session.store.diff())
     if as_json:
         plain = {
-            "session": given,
+            "session": session_name,
             "dropped": [to_plain(message) for message in diff.dropped],
             "added": [to_plain(message) for message in diff.added],
         }
@@ -107,31 +107,31 @@ def restore_command(*, name: str, session_id: str | None, as_json: bool) -> None
 
     Example: agentic restore agent.yaml --session 2026-11-22-4f9c1a
     """
-    given, diff = _with_session(name, session_id, Session.undo)
+    session_name, diff = _with_session(name, session_id, Session.undo)
     if as_json:
         counts = {"restored": len(diff.dropped), "removed": len(diff.added)}
-        click.echo(json_line({"session": given, **counts}))
+        click.echo(json_line({"session": session_name, **counts}))
         return
-    click.echo(f"{given}: {describe_undo(diff)}")
+    click.echo(f"{session_name}: {describe_undo(diff)}")
 
 
-def describe_compaction(done: Compaction) -> str:
+def describe_compaction(compaction: Compaction) -> str:
     """Return the outcome of a compaction as a sentence.
 
     >>> describe_compaction(Compaction(messages=[], tokens_before=40))
     'There is nothing to summarize yet: 40 tokens, as before.'
     """
-    size = f"{done.tokens_before:,} tokens, as before."
-    if done.error is not None:
-        why = str(done.error) or type(done.error).__name__
+    size = f"{compaction.tokens_before:,} tokens, as before."
+    if compaction.error is not None:
+        why = str(compaction.error) or type(compaction.error).__name__
         # Its text would say once more that nothing was summarized.
-        if isinstance(done.error, CompactionRefused):
-            why = done.error.problem
+        if isinstance(compaction.error, CompactionRefused):
+            why = compaction.error.problem
         return f"{end_sentence(f'Nothing was summarized: {why}')} {size}"
-    if not done.changed:
+    if not compaction.changed:
         return f"There is nothing to summarize yet: {size}"
-    sizes = f"{done.tokens_before:,} → {done.tokens_after:,} tokens"
-    return f"{_count(done.dropped)} summarized, {sizes}."
+    sizes = f"{compaction.tokens_before:,} → {compaction.tokens_after:,} tokens"
+    return f"{_count(compaction.dropped)} summarized, {sizes}."
 
 
 def describe_undo(diff: Diff) -> str:
@@ -167,22 +167,22 @@ def _with_session(
     place = SessionPlace.at(name)
 
     async def run() -> tuple[str, _T]:
-        found = await place.find(session_id)
+        session_name = await place.find(session_id)
         # Opened as its agent would open it, so that the same budget and summarizer apply.
-        async with place.agent.session(found) as session:
-            return found, await do(session)
+        async with place.agent.session(session_name) as session:
+            return session_name, await do(session)
 
     return asyncio.run(run())
 
 
-def _plain_compaction(done: Compaction) -> dict[str, Any]:
+def _plain_compaction(compaction: Compaction) -> dict[str, Any]:
     return {
-        "changed": done.changed,
-        "dropped": len(done.dropped),
-        "tokens_before": done.tokens_before,
-        "tokens_after": done.tokens_after,
-        "summary": done.summary.to_dict() if done.summary else None,
-        "error": None if done.error is None else str(done.error),
+        "changed": compaction.changed,
+        "dropped": len(compaction.dropped),
+        "tokens_before": compaction.tokens_before,
+        "tokens_after": compaction.tokens_after,
+        "summary": compaction.summary.to_dict() if compaction.summary else None,
+        "error": None if compaction.error is None else str(compaction.error),
     }
 
 

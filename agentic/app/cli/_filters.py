@@ -22,10 +22,10 @@ import attrs
 import click
 
 from agentic import limits, truncate
-from agentic._validate import suggest
-from agentic.cli._options import whole_number
-from agentic.cli._output import describe_problem, json_line, printable, say
-from agentic.cli._stdio import open_input
+from agentic._base._validate import suggest
+from agentic.app.cli._options import whole_number
+from agentic.app.cli._output import describe_problem, json_line, printable, say
+from agentic.app.cli._stdio import open_input
 
 if TYPE_CHECKING:
     from agentic import tokens
@@ -53,10 +53,10 @@ _ESTIMATE = "o200k_base itself is estimated, within 10 % on the texts of agents"
 class _Limit(click.ParamType):  # type: ignore[type-arg]  # generic in newer clicks only
     """A whole number from 0, or `all` for None."""
 
-    def __init__(self, name: str, pattern: re.Pattern[str], allowed: str) -> None:
+    def __init__(self, name: str, pattern: re.Pattern[str], requirement: str) -> None:
         self.name = name
         self._pattern = pattern
-        self._allowed = allowed
+        self._allowed = requirement
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -67,11 +67,11 @@ class _Limit(click.ParamType):  # type: ignore[type-arg]  # generic in newer cli
             return int(value)
         if value.lower() == "all":
             return None
-        found = self._pattern.fullmatch(value.strip())
-        number = whole_number(found[1]) if found else None
-        if found is None or number is None:
+        match = self._pattern.fullmatch(value.strip())
+        number = whole_number(match[1]) if match else None
+        if match is None or number is None:
             self.fail(f"{value[:_SHOWN]!r} is not {self._allowed}", param, ctx)
-        return number << _BITS[found[2].lower()]
+        return number << _BITS[match[2].lower()]
 
 
 _LINES = _Limit("number", re.compile(r"([0-9]+)()"), "a whole number, or 'all'")
@@ -117,12 +117,14 @@ def truncate_command(
     """Keep the end of FILE, or of stdin, within a number of lines and bytes.
 
     A limit that is given applies alone; of two, the one that leaves less decides. 'all' is no
-    limit, and 50KB are 51,200 bytes. The text goes to stdout, and what is missing of it is told on
-    stderr. A file is read to its end, so that this is exact; from a pipe, --head reads no more than
-    it needs, and ends even where the pipe does not. A limit of 0 prints nothing and reads nothing.
+    limit, and 50KB are 51,200 bytes. The text goes to stdout, and a notice of what is missing to
+    stderr. A file is read to its end, so that the notice is exact; from a pipe, --head reads no
+    more than it needs, and ends even where the pipe does not. A limit of 0 prints nothing and
+    reads nothing.
 
-    Bytes go through as they are. A text within --bytes is never cut by it; in a larger one each
-    byte that is no UTF-8 counts as three, as what a model would get in its place.
+    Bytes go through as they are. A text within --bytes is never cut by it. In a larger one, each
+    byte that is not valid UTF-8 counts as three bytes: those of the replacement character that a
+    model would receive.
 
     Example: make 2>&1 | agentic truncate --lines 40
     """
@@ -138,12 +140,12 @@ def truncate_command(
     if as_json:
         click.echo(json_line({**cut.plain(), "notice": notice}))
         return
-    written = cut.written(options.max_bytes)
-    click.echo(written, nl=False)
+    output = cut.written(options.max_bytes)
+    click.echo(output, nl=False)
     if notice:
         # On a terminal, the notice would continue the last line of the text.
-        glued = sys.stdout.isatty() and not written.endswith(b"\n")
-        click.echo("\n" * glued + printable(f"agentic: {notice}"), err=True)
+        lacks_newline = sys.stdout.isatty() and not output.endswith(b"\n")
+        click.echo("\n" * lacks_newline + printable(f"agentic: {notice}"), err=True)
 
 
 @click.command("count")
@@ -157,7 +159,7 @@ def count_command(*, files: tuple[str, ...], model: str, as_json: bool) -> int:
 
     The counts go to stdout, one a line with the name after it as wc(1) prints them. Which counter
     it was, how exact that is, and whether the model's name is unknown, is on stderr. A byte that is
-    no UTF-8 counts as U+FFFD.
+    not valid UTF-8 counts as U+FFFD.
 
     Example: agentic count --model claude-sonnet-4-5 *.md
     """
@@ -165,23 +167,23 @@ def count_command(*, files: tuple[str, ...], model: str, as_json: bool) -> int:
     from agentic import tokens  # noqa: PLC0415
 
     counter = tokens.for_model(model)
-    counted = []
+    counts = []
     for file in files or ("-",):
         # Printed one by one, like wc(1): a pipe among the files may end late.
         try:
             with open_input(file) as source:
-                counted.append(_Counted(file, *_count_tokens(source, counter)))
+                counts.append(_Counted(file, *_count_tokens(source, counter)))
         except OSError as problem:  # like wc(1): report it, and continue
             say(describe_problem(problem))
             continue
         if not as_json:
-            click.echo(counted[-1].line())
-    _sum_up(counted, counter, as_json=as_json)
-    return 0 if len(counted) == max(1, len(files)) else 1
+            click.echo(counts[-1].line())
+    _sum_up(counts, counter, as_json=as_json)
+    return 0 if len(counts) == max(1, len(files)) else 1
 
 
 @attrs.frozen
-class _Cut:
+class _CutStream:
     """What is kept of a stream, measured in the stream's own bytes."""
 
     result: truncate.Result
@@ -192,11 +194,11 @@ class _Cut:
         """Return what the filter prints."""
         result = self.result
         # The result ends without its last line feed, which head(1) would print, too.
-        ended = result.mode is truncate.Mode.HEAD and result.truncated and result.output_lines
-        ended = ended and not result.first_line_over_limit
-        written = _encode(result.content)
-        has_room = size is None or len(written) < size
-        return written + (b"\n" if ended and has_room else b"")
+        has_end = result.mode is truncate.Mode.HEAD and result.truncated and result.output_lines
+        has_end = has_end and not result.first_line_over_limit
+        output = _encode(result.content)
+        has_room = size is None or len(output) < size
+        return output + (b"\n" if has_end and has_room else b"")
 
     def notice(self, file: str | None) -> str:
         # The notice of the result states totals, which an end of reading leaves unknown.
@@ -206,11 +208,11 @@ class _Cut:
         if not result.output_lines:
             return f"Nothing is shown: {self.unread}."
         if result.first_line_over_limit:
-            shown = "byte" if result.output_bytes == 1 else f"{result.output_bytes} bytes"
+            size = "byte" if result.output_bytes == 1 else f"{result.output_bytes} bytes"
             be = "is" if result.output_bytes == 1 else "are"
-            return f"Only the first {shown} of the first line {be} shown: {self.unread}."
-        shown = "line is" if result.output_lines == 1 else f"{result.output_lines} lines are"
-        return f"Only the first {shown} shown: {self.unread}."
+            return f"Only the first {size} of the first line {be} shown: {self.unread}."
+        size = "line is" if result.output_lines == 1 else f"{result.output_lines} lines are"
+        return f"Only the first {size} shown: {self.unread}."
 
     def plain(self) -> dict[str, Any]:
         """Return the JSON form; an unknown total is null."""
@@ -220,25 +222,25 @@ class _Cut:
         return plain | (dict.fromkeys(("total_lines", "total_bytes")) if self.unread else {})
 
 
-def _nothing(mode: str) -> _Cut:
+def _nothing(mode: str) -> _CutStream:
     """Return an empty result without reading, as head(1) does for a limit of 0."""
     result = attrs.evolve(_BUFFERS[mode]().result(), truncated=True, mode=truncate.Mode(mode))
-    return _Cut(result, "the limit is 0, so nothing was read")
+    return _CutStream(result, "the limit is 0, so nothing was read")
 
 
-def _cut(source: BufferedReader, mode: str, options: truncate.Options) -> _Cut:
-    taken = _Taken(mode, options.max_lines, options.max_bytes)
+def _cut(source: BufferedReader, mode: str, options: truncate.Options) -> _CutStream:
+    buffer = _Taken(mode, options.max_lines, options.max_bytes)
     enough = None
     if mode == "head" and not _has_end(source):
         enough = _Enough(options.max_lines, options.max_bytes)
     unread = ""
     # read1(), because read() would wait until a slow pipe has filled the block.
     while not unread and (block := source.read1(_BLOCK)):
-        taken.add(block)
+        buffer.add(block)
         unread = enough.take(block, source) if enough else ""
-    result = taken.result()
+    result = buffer.result()
     size = len(_encode(result.content))
-    return _Cut(attrs.evolve(result, total_bytes=taken.size_read, output_bytes=size), unread)
+    return _CutStream(attrs.evolve(result, total_bytes=buffer.size_read, output_bytes=size), unread)
 
 
 @attrs.define
@@ -298,7 +300,7 @@ class _Enough:
         if over or (self.size is not None and self.size_read > self.size):
             return "the rest was not read, so it is not known how much is missing"
         if full and not select.select([source], [], [], _PATIENCE_SECONDS)[0]:
-            return "whatever follows was not read"
+            return "the rest was not read"
         return ""
 
 
@@ -329,9 +331,9 @@ class _Counted:
         return f"{self.tokens:>9}{name}"
 
 
-def _sum_up(counted: list[_Counted], counter: "tokens.ModelCounter", *, as_json: bool) -> None:
+def _sum_up(counts: list[_Counted], counter: "tokens.ModelCounter", *, as_json: bool) -> None:
     total = _Counted(
-        "total", sum(each.tokens for each in counted), sum(each.bytes for each in counted)
+        "total", sum(each.tokens for each in counts), sum(each.bytes for each in counts)
     )
     if as_json:
         plain = {
@@ -340,13 +342,13 @@ def _sum_up(counted: list[_Counted], counter: "tokens.ModelCounter", *, as_json:
             "counter": counter.description,
             "exact": counter.is_exact and counter.model != _NO_MODEL,
             "tokens": total.tokens,
-            "files": [attrs.asdict(each) for each in counted],
+            "files": [attrs.asdict(each) for each in counts],
         }
         click.echo(json_line(plain))
         return
-    if len(counted) > 1:
+    if len(counts) > 1:
         click.echo(total.line())
-    if counted:
+    if counts:
         say(_describe_counter(counter))
 
 
@@ -359,16 +361,16 @@ def _describe_counter(counter: "tokens.ModelCounter") -> str:
     >>> _describe_counter(tokens.for_model("clod-opus-4-5")).partition(": ")[0]
     "unknown model 'clod-opus-4-5' (did you mean 'claude-opus-4-5'?)"
     """
-    told = counter.description
+    text = counter.description
     if counter.model == _NO_MODEL:
-        by = told.removeprefix("exact: ")
+        by = text.removeprefix("exact: ")
         return f"{by}; no model was named: with --model NAME it is counted for that model"
-    if not counter.is_exact and told.startswith("estimated: "):
-        told = f"{told}; {_ESTIMATE}"
+    if not counter.is_exact and text.startswith("estimated: "):
+        text = f"{text}; {_ESTIMATE}"
     if _is_known(counter):
-        return told
+        return text
     hint = suggest(counter.model.lower(), limits.CONTEXT_LIMITS)
-    return f"unknown model {counter.model!r}{f' ({hint})' if hint else ''}: {told}"
+    return f"unknown model {counter.model!r}{f' ({hint})' if hint else ''}: {text}"
 
 
 def _is_known(counter: "tokens.ModelCounter") -> bool:
@@ -380,10 +382,10 @@ def _count_tokens(source: BufferedReader, counter: "tokens.Counter") -> tuple[in
     """Return the tokens and the bytes of a stream."""
     decode = _decoder("replace").decode
     block = source.read(_PART)
-    held, counted, size = decode(block), 0, len(block)
+    pending, total, size = decode(block), 0, len(block)
     while block := source.read(_PART):
         # After a line feed, where a tokenizer divides a text as well.
-        cut = held.rfind("\n") + 1 or len(held)
-        counted += counter.count(held[:cut])
-        held, size = held[cut:] + decode(block), size + len(block)
-    return counted + counter.count(held + decode(b"", final=True)), size
+        cut = pending.rfind("\n") + 1 or len(pending)
+        total += counter.count(pending[:cut])
+        pending, size = pending[cut:] + decode(block), size + len(block)
+    return total + counter.count(pending + decode(b"", final=True)), size

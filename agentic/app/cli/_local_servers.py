@@ -21,12 +21,12 @@ from typing import Any
 
 import attrs
 
-from agentic import _imports
-from agentic._validate import suggest
+from agentic._base import _imports
+from agentic._base._validate import suggest
 from agentic.errors import ConfigError
 from agentic.limits import ModelLimits
 from agentic.providers import Connection
-from agentic.providers._connect import ollama_address
+from agentic.providers.ollama._decider import server_address
 
 _SECONDS = 0.3
 """How long a server on this machine may take to list its models. All are asked when a chat begins
@@ -78,10 +78,10 @@ def _llama_cpp(address: str) -> dict[str, int]:
 
 
 def _lm_studio(address: str) -> dict[str, int]:
-    found = _get(f"{address}/api/v0/models")["data"]
+    models = _get(f"{address}/api/v0/models")["data"]
     return {
         each["id"]: int(each.get("loaded_context_length") or each.get("max_context_length") or 0)
-        for each in found
+        for each in models
         if each.get("type") != "embeddings"
     }
 
@@ -99,10 +99,10 @@ def find_servers(addresses: Mapping[str, str] | None = None) -> Sequence[LocalSe
 
     All are asked at once, each for a fraction of a second.
     """
-    given = _addresses() if addresses is None else addresses
+    by_prefix = _addresses() if addresses is None else addresses
     with concurrent.futures.ThreadPoolExecutor(len(SERVERS)) as pool:
-        found = pool.map(lambda prefix: _ask(prefix, given[prefix]), given)
-        return [server for server in found if server is not None]
+        servers = pool.map(lambda prefix: _ask(prefix, by_prefix[prefix]), by_prefix)
+        return [server for server in servers if server is not None]
 
 
 def connect(server: str, name: str, address: str = "") -> Connection:
@@ -115,26 +115,26 @@ def connect(server: str, name: str, address: str = "") -> Connection:
         ImportError: the SDK is not installed.
     """
     address = address or _addresses()[server]
-    found = _ask(server, address)
-    if found is None:
+    models = _ask(server, address)
+    if models is None:
         message = f"no {server} server answers at {address}"
         raise ConfigError("model", f"{server}:{name}", "a server that runs", message=message)
-    if name not in found.windows:
-        hint = suggest(name, found.windows)
-        message = f"{server} has no model {name!r}; it has {', '.join(found.windows)}"
+    if name not in models.windows:
+        hint = suggest(name, models.windows)
+        message = f"{server} has no model {name!r}; it has {', '.join(models.windows)}"
         message = f"{message} ({hint})" if hint else message
-        raise ConfigError("model", f"{server}:{name}", "a model of it", message=message)
+        raise ConfigError("model", f"{server}:{name}", f"a model of {server}", message=message)
     try:
         with _imports.quietly():
             from openai import AsyncOpenAI  # noqa: PLC0415  an extra
     except ImportError as absent:
-        message = f"{server}:{name} needs an SDK: pip install 'agentic-weave[openai]'"
+        message = f"{server}:{name} needs an SDK: {_imports.pip_install('agentic-weave[openai]')}"
         raise ImportError(message) from absent
     from agentic.providers import openai_chat  # noqa: PLC0415  only when it is used
 
     # If it were left out, the SDK would send OPENAI_API_KEY to whatever listens there.
-    client = AsyncOpenAI(base_url=f"{found.address}/v1", api_key="none")
-    window = found.windows[name]
+    client = AsyncOpenAI(base_url=f"{models.address}/v1", api_key="none")
+    window = models.windows[name]
     limits = ModelLimits(window, 0) if window else None
     decider: Connection = openai_chat.Decider(client, name, limits=limits)
     return decider
@@ -144,7 +144,7 @@ def _addresses() -> dict[str, str]:
     addresses = {prefix: address for prefix, (address, _) in SERVERS.items()}
     # An address that is none is not asked.
     with contextlib.suppress(ValueError):
-        addresses["ollama"] = ollama_address(os.environ.get("OLLAMA_HOST", ""))
+        addresses["ollama"] = server_address(os.environ.get("OLLAMA_HOST", ""))
     return addresses
 
 
@@ -161,7 +161,7 @@ def _get(address: str) -> Any:
         with _opener.open(address, timeout=_SECONDS) as response:
             # Something else may listen at this port, and send without end.
             return json.loads(response.read(_MAX_BYTES))
-    except urllib.error.HTTPError as refused:
+    except urllib.error.HTTPError as error:
         # The error is the response, which is still open.
-        refused.close()
+        error.close()
         raise

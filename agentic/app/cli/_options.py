@@ -7,13 +7,15 @@ from typing import Any, TypeVar
 
 import click
 
+from agentic.limits import read_tokens
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 host_option = click.option(
     "--host",
     # Neither server has accounts: `_access` says who may use it.
     default="127.0.0.1",
     show_default=True,
-    help="The address to listen on. Any other than loopback serves the network.",
+    help="The address to listen on. With any address but loopback, other machines can connect.",
 )
 _MOST_DIGITS = 18
 """Below 2**63, above which SQLite and PostgreSQL refuse the position of an event."""
@@ -37,10 +39,10 @@ class TokenSize(click.ParamType):  # type: ignore[type-arg]  # generic in newer 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> int:
-        number = _read_tokens(str(value))
+        number = read_tokens(str(value))
         if number is None:
             self.fail(
-                f"{str(value)!r} is no number of tokens; write 128000, 128k or 1m", param, ctx
+                f"{str(value)!r} is not a number of tokens; write 128000, 128k or 1m", param, ctx
             )
         if number < 0:
             self.fail(f"{value} is below 0", param, ctx)
@@ -55,27 +57,12 @@ class WindowOrModel(click.ParamType):  # type: ignore[type-arg]  # generic in ne
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> int | str:
-        number = _read_tokens(str(value))
+        number = read_tokens(str(value))
         if number is None:
             return str(value).strip()
         if number < 1:
             self.fail("a window has at least one token", param, ctx)
         return number
-
-
-def _read_tokens(text: str) -> int | None:
-    """Return the number of tokens that a text is; None if it is none.
-
-    >>> _read_tokens("128k"), _read_tokens("8.19 M"), _read_tokens("gpt-5")
-    (128000, 8190000, None)
-    """
-    digits = text.strip().lower().replace(",", "").replace("_", "")
-    factor = {"k": 1_000, "m": 1_000_000}.get(digits[-1:], 1)
-    try:
-        # Rounded, because 8.19 * 1,000,000 is a little less than 8,190,000.
-        return round(float(digits[:-1] if factor > 1 else digits) * factor)
-    except (ValueError, OverflowError):
-        return None
 
 
 def port_option(default: int) -> Callable[[_F], _F]:
@@ -107,12 +94,12 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, UnicodeError) as problem:
         number = getattr(problem, "errno", None)
         if number == errno.EADDRINUSE:
-            told = f"port {port} is in use: choose another one with --port, or 0 for any"
+            sentence = f"port {port} is in use: choose another one with --port, or 0 for any"
         elif number == errno.EACCES:
-            told = f"port {port} needs more rights: choose one above 1023 with --port"
+            sentence = f"port {port} needs more rights: choose one above 1023 with --port"
         else:
-            told = f"--host {host!r} is no address of this machine"
-        raise click.ClickException(told) from problem
+            sentence = f"--host {host!r} is not an address of this machine"
+        raise click.ClickException(sentence) from problem
 
 
 def format_address(host: str, port: int) -> str:

@@ -5,12 +5,15 @@ import json
 import logging
 import os
 import re
+import sysconfig
+import traceback
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 
 import click
 
+import agentic
 from agentic.errors import AgenticError, IncompleteReply, NothingToRestore
 
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
@@ -18,6 +21,9 @@ _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 show something else than it says (https://www.unicode.org/reports/tr9/, revision 50). Letters of
 right-to-left scripts stay: the terminal orders them."""
 FOLDER_GONE = "the working directory no longer exists: change to another one"
+DEBUG = "AGENTIC_DEBUG"
+"""The environment variable that has tracebacks printed."""
+_PACKAGE = os.path.dirname(os.path.realpath(agentic.__file__))  # noqa: PTH120  compared as a text
 _NO_HOME = "Could not determine home directory."
 """What `Path.expanduser` raises as a RuntimeError, in CPython 3.11 to 3.14."""
 _INCAPABLE = {"", "dumb", "unknown"}
@@ -68,7 +74,7 @@ def escape(line: str) -> str:
     >>> escape('"red\u202e"')
     '"red\\u202e"'
     """
-    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
+    return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", line)
 
 
 def local_time(when: datetime) -> str:
@@ -112,16 +118,48 @@ def describe_problem(problem: BaseException) -> str:
     >>> describe_problem(KeyError("turn"))
     ''
     """
-    if found := _describe_in_own_words(problem):
-        return found
+    if sentence := _describe_in_own_words(problem):
+        return sentence
     if isinstance(problem, OSError) and problem.strerror:
-        told = problem.strerror[:1].lower() + problem.strerror[1:]
-        return told if problem.filename is None else f"{_name(problem.filename)}: {told}"
+        reason = problem.strerror[:1].lower() + problem.strerror[1:]
+        return reason if problem.filename is None else f"{_name(problem.filename)}: {reason}"
     if isinstance(problem, click.ClickException):
         return problem.format_message()
     if isinstance(problem, AgenticError | OSError | ImportError):
-        told = str(problem) or type(problem).__name__
-        return end_sentence(told) if told.endswith((".", "?")) else told
+        reason = str(problem) or type(problem).__name__
+        return end_sentence(reason) if reason.endswith((".", "?")) else reason
+    return ""
+
+
+def describe_failure(problem: BaseException) -> str:
+    """Return what went wrong, and where if it was in the user's code; "" for a defect of agentic.
+
+    With AGENTIC_DEBUG, the traceback is printed on stderr as well.
+    """
+    if os.environ.get(DEBUG):
+        traceback.print_exception(problem)
+    place = _users_line(problem)
+    sentence = describe_problem(problem)
+    if isinstance(problem, click.ClickException | AgenticError | OSError) or not place:
+        return sentence
+    sentence = sentence or f"{type(problem).__name__}: {problem}".removesuffix(": ")
+    hint = "" if os.environ.get(DEBUG) else f"; {DEBUG}=1 prints the traceback"
+    return f"{sentence} ({place}{hint})"
+
+
+def _users_line(problem: BaseException) -> str:
+    """Return the innermost line of a traceback that is neither ours nor installed; else "".
+
+    >>> _users_line(KeyError("turn"))
+    ''
+    """
+    folders = [sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")]
+    others = tuple(os.path.join(path, "") for path in (_PACKAGE, *folders))  # noqa: PTH118  texts
+    for frame in reversed(traceback.extract_tb(problem.__traceback__)):
+        name = os.path.realpath(frame.filename)
+        # <string>, <frozen importlib._bootstrap> and the like are no files.
+        if os.path.isfile(name) and not name.startswith(others):  # noqa: PTH113  a text
+            return f"{os.path.relpath(name)}:{frame.lineno}"
     return ""
 
 
@@ -135,7 +173,7 @@ def _describe_in_own_words(problem: BaseException) -> str:
     if isinstance(problem, FileNotFoundError) and is_folder_gone():
         return FOLDER_GONE
     if isinstance(problem, RuntimeError) and str(problem) == _NO_HOME:
-        return "the home directory that a path with ~ needs is not known: set HOME"
+        return "the home directory for ~ is unknown: set HOME"
     return ""
 
 

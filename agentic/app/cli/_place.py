@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from agentic import config
-from agentic.cli._output import FOLDER_GONE, is_folder_gone
+from agentic.app import config
+from agentic.app.cli._output import FOLDER_GONE, is_folder_gone
 from agentic.errors import ConfigError
 from agentic.history._disk import make_folders, open_private
 from agentic.loop import Runner
@@ -30,7 +30,7 @@ from agentic.messages import ToolCall
 from agentic.tools import Approval, ToolDefinition
 
 if TYPE_CHECKING:
-    from agentic.bridges.dbos import RunInfo, Service
+    from agentic.durable.dbos import RunInfo, Service
 
 _DATABASES = {".sqlite", ".sqlite3", ".db"}
 _AGENTS = {".yaml", ".yml"}
@@ -78,15 +78,15 @@ class SessionPlace:
         if name.startswith(_SERVERS):
             return cls(server_of(name), _agent(kind="postgres", dsn=name))
         kind, _, rest = name.partition(":")
-        given = rest if kind == "sqlite" else name
-        if not given:
+        location = rest if kind == "sqlite" else name
+        if not location:
             raise click.UsageError("PLACE is empty: name an agent, a folder, a file or a database")
         # No shell expands the ~ of sqlite:~/kept.db.
-        path = Path(given).expanduser()
+        path = Path(location).expanduser()
         # A folder may be called kept.db, or monday.jsonl.
         is_folder = path.is_dir()
         if kind == "sqlite" and is_folder:
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), given)
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), location)
         if kind == "sqlite" or (path.suffix in _DATABASES and not is_folder):
             return cls(name, _agent(kind="sqlite", path=_there(path, new=new)))
         if path.suffix == ".jsonl" and not is_folder:
@@ -97,6 +97,14 @@ class SessionPlace:
             return cls(name, _agent(kind="jsonl", path=_there(path, new=new)))
         return cls(name, _agent_or_advice(name) if new else find_agent(name))
 
+    def served(self) -> "SessionPlace | None":
+        """Return the place of the sessions that `agentic serve` keeps, if it is another one."""
+        runs = _as_served(self.agent)
+        if self.agent.path is None or runs is self.agent:
+            return None
+        sessions = runs.sessions()
+        return SessionPlace(f"sqlite:{getattr(sessions, 'path', '')}", runs)
+
     async def find(self, session_id: str | None) -> str:
         """Return the id of an existing session, by default the one that was changed last.
 
@@ -106,19 +114,19 @@ class SessionPlace:
             ClickException: there is no session at all.
         """
         sessions = self.agent.sessions()
-        if (wanted := self.only(session_id)) is None:
-            if found := await sessions.list():
-                return found[0].id
+        if (name := self.only(session_id)) is None:
+            if infos := await sessions.list():
+                return infos[0].id
             raise click.ClickException(
                 f"{self.name} has no sessions yet: start one with agentic chat"
             )
         # The first line is enough to check that it exists; listing may read every session.
-        lines = sessions.export(wanted)
+        lines = sessions.export(name)
         await anext(lines, None)
         # At once: an export keeps a file, a snapshot or a connection open.
         if isinstance(lines, AsyncGenerator):
             await lines.aclose()
-        return wanted
+        return name
 
     def only(self, session_id: str | None) -> str | None:
         """Return the requested id, or that of the session file; None for neither."""
@@ -193,7 +201,7 @@ class RunsPlace:
             ClickException: the database cannot be used.
             ImportError: the engine is not installed.
         """
-        from agentic.bridges.dbos import Service  # noqa: PLC0415
+        from agentic.durable.dbos import Service  # noqa: PLC0415
         from agentic.history.sqlite import SqliteSessions  # noqa: PLC0415
 
         agent = self.agent
@@ -201,12 +209,11 @@ class RunsPlace:
             _create_private(self.path)
         if agent is not None and self.kind == _POSTGRES:
             agent = attrs.evolve(agent, store=config.StoreSettings(kind="postgres", dsn=self.url))
-        elif agent is not None and agent.store == config.StoreSettings():
-            # The default store of an agent has no leases, which fence a worker that comes late.
-            agent = attrs.evolve(agent, store=config.StoreSettings(kind="sqlite"))
+        elif agent is not None:
+            agent = _as_served(agent)
         # Whoever only lists runs opens no session; a SqliteSessions that opens none has no file.
         sessions: Any = SqliteSessions(os.devnull) if agent is None else agent.sessions()
-        made = Service(
+        new_service = Service(
             _refuse if agent is None else functools.partial(_make_runner, agent),
             sessions=sessions,
             database_url=self.url,
@@ -215,10 +222,18 @@ class RunsPlace:
         )
         if agent is not None and works:
             _make_runner(agent, "check")  # mistakes in the file are reported now
-        async with contextlib.AsyncExitStack() as entered:
+        async with contextlib.AsyncExitStack() as stack:
             with reachable():
-                service = await entered.enter_async_context(made)
+                service = await stack.enter_async_context(new_service)
             yield service
+
+
+def _as_served(agent: config.AgentConfig) -> config.AgentConfig:
+    """Return an agent with the store that `agentic serve` gives it; itself if it has that one."""
+    # The default store of an agent has no leases, which fence a worker that comes late.
+    if agent.store != config.StoreSettings():
+        return agent
+    return attrs.evolve(agent, store=config.StoreSettings(kind="sqlite"))
 
 
 def find_agent(name: str) -> config.AgentConfig:
@@ -261,8 +276,8 @@ def reachable() -> Iterator[None]:
     try:
         yield
     except SQLAlchemyError as problem:
-        told = str(getattr(problem, "orig", None) or problem).strip().partition("\n")[0]
-        raise click.ClickException(f"the database cannot be used: {told}") from problem
+        reason = str(getattr(problem, "orig", None) or problem).strip().partition("\n")[0]
+        raise click.ClickException(f"the database cannot be used: {reason}") from problem
 
 
 def _agent_or_advice(name: str) -> config.AgentConfig:
@@ -294,7 +309,7 @@ def _there(path: Path, *, new: bool) -> str:
 
 def _refuse(_: str) -> Any:
     # A Service needs a way to make Runners, also one that has no worker.
-    raise click.ClickException("runs are listed here, not worked on")
+    raise click.ClickException("this command only lists runs, and does not work on them")
 
 
 def _checked(database: str) -> str:
@@ -304,9 +319,9 @@ def _checked(database: str) -> str:
         return f"{_POSTGRES}://{rest}"
     if scheme == _SQLITE and rest.startswith("/") and rest != "/":
         return database
-    shown = scheme if rest else database  # the rest may hold a password
+    visible = scheme if rest else database  # the rest may hold a password
     raise click.UsageError(
-        f"--database must be sqlite:///PATH or postgresql://HOST/NAME, got {shown!r}"
+        f"--database must be sqlite:///PATH or postgresql://HOST/NAME, got {visible!r}"
     )
 
 
@@ -326,4 +341,4 @@ class _Absent:
     """Stands where a run's own approver is put, which waits for an answer by HTTP."""
 
     async def approve(self, call: ToolCall, tool: ToolDefinition, /) -> Approval:
-        return Approval(allowed=False, reason="nobody can be asked")
+        return Approval(allowed=False, reason="there is nobody to ask")

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import click
 
-from agentic import _imports
-from agentic.cli._access import (
+from agentic._base import _imports
+from agentic.app.cli._access import (
     Guard,
     behind_proxy_option,
     check_exposure,
     proxy_token_option,
     read_token,
 )
-from agentic.cli._options import WindowOrModel, format_address, host_option, listen, port_option
-from agentic.cli._output import say
+from agentic.app.cli._options import WindowOrModel, format_address, host_option, listen, port_option
+from agentic.app.cli._output import say
 from agentic.errors import ConfigError
 
 
@@ -52,13 +52,13 @@ def proxy_command(
     """Keep the conversations of any agent within the window, between it and its provider.
 
     The agent's base URL becomes the address that is printed. OpenAI's chat completions and
-    Anthropic's messages are fitted; everything else passes through, and so do the keys. Nothing is
-    stored unless --store names a folder. Ctrl-C ends it.
+    responses, Anthropic's messages and Gemini's generateContent are fitted; everything else passes
+    through, and so do the keys. Nothing is stored unless --store names a folder. Ctrl-C ends it.
 
     Example: agentic proxy --to https://api.openai.com/v1 --window 128k
     """
     # Both need an extra, and the second names it if it is missing.
-    from agentic.bridges.proxy import Proxy  # noqa: PLC0415
+    from agentic.app.proxy import Proxy  # noqa: PLC0415
 
     try:
         proxy = Proxy(to, window, store=store)

@@ -9,6 +9,7 @@ import os
 import shlex
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,28 +18,30 @@ import attrs
 import click
 
 from agentic import limits, tokens
-from agentic.cli._compaction import describe_message
-from agentic.cli._options import TokenSize, WindowOrModel, whole_number
-from agentic.cli._output import clip, count_of, embolden, json_line, local_time, printable, say
-from agentic.cli._replay_files import ReplaySettings, replay_files
-from agentic.cli._stdio import is_asked
-from agentic.messages import Message
-from agentic.replay import (
-    ADAPTERS,
-    POLICIES,
+from agentic._base import _imports
+from agentic.app.cli._compaction import describe_message
+from agentic.app.cli._options import WindowOrModel, whole_number
+from agentic.app.cli._output import clip, count_of, embolden, json_line, local_time, printable, say
+from agentic.app.cli._replay_files import ReplaySettings, models_in, replay_files
+from agentic.app.cli._stdio import is_asked
+from agentic.app.replay import (
+    AS_RECORDED,
     FoundSession,
     Price,
     Replayed,
     Report,
     Transcript,
+    compare,
     find_sessions,
     price_of,
     render_page,
 )
+from agentic.app.replay._report import no_verdict_on
+from agentic.messages import Message
 
 _BY_DEFAULT = ("none", "fit_window", "tiers", "digest")
-_CHECKED = ("anthropic", "openai_chat")
-_SUFFIXES = (".jsonl", ".json", ".db")
+_SUFFIXES = (".jsonl", ".json", ".db", ".traj", ".eval", ".zip")
+_NOT_SEARCHED = {".git", "node_modules", ".venv", "__pycache__"}
 _LISTED = 20
 """The most sessions that are listed, the latest ones."""
 _HINT = "-- space: next request, q: leave --"
@@ -47,121 +50,117 @@ _INDENT = 10
 """The columns before a message, which hold its number."""
 
 
-@click.command("replay")
-@click.argument("transcripts", nargs=-1, metavar="[TRANSCRIPT]...")
-@click.option("-w", "--window", type=TokenSize(), help="The model's window, such as 16k or 1m.")
-@click.option(
-    "-r",
-    "--reserve",
-    type=TokenSize(),
-    help="Tokens of the window to keep free for the reply.",
-)
-@click.option(
-    "-m",
-    "--model",
-    help="The model whose tokens are counted and priced, and whose window applies without "
-    "--window.",
-)
-@click.option(
-    "-p",
-    "--policy",
-    "specs",
-    multiple=True,
-    default=_BY_DEFAULT,
-    help="A policy to compare, with options as name:option=value,... or an agent's YAML file. "
-    f"Repeat it for several. There are: {', '.join(POLICIES)}.",
-)
-@click.option(
-    "--provider",
-    "providers",
-    multiple=True,
-    default=_CHECKED,
-    type=click.Choice(ADAPTERS),
-    metavar="NAME",
-    help="A provider whose rules every request must follow; repeat it for several. There are: "
-    f"{', '.join(ADAPTERS)}.",
-)
-@click.option(
-    "--html",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the report to this HTML file, in which every session can be stepped through.",
-)
-@click.option(
-    "--step",
-    metavar="POLICY",
-    help="Show what the model would have seen under this policy, request by request, instead of "
-    "comparing policies.",
-)
-@click.option("--force", is_flag=True, help="Overwrite the HTML file if it exists.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def replay_command(
+def run_replay(
     *,
     transcripts: tuple[str, ...],
-    window: int | None,
+    window: int | str | None,
     reserve: int | None,
     model: str | None,
     specs: tuple[str, ...],
     providers: tuple[str, ...],
     html: Path | None,
     step: str | None,
+    other: str | None,
     force: bool,
     as_json: bool,
 ) -> int:
-    """Replay each TRANSCRIPT under several policies, and compare what is sent and lost.
-
-    A transcript is a session of agentic, Claude Code, Codex, Gemini CLI, Kimi, mini-swe-agent,
-    OpenCode or pi, or messages in the form of OpenAI or Anthropic; a folder is all of its files,
-    and - is stdin. Without any, the sessions on this machine are listed. No model is asked.
-
-    Example: agentic replay session.jsonl --window 32k -p none -p digest --html report.html
-    """
+    """Do what the command line says, and return its exit status."""
     if step is not None and (html is not None or as_json):
         raise click.UsageError("--step writes no page and no JSON: leave out --html and --json")
+    if other is not None:
+        specs = _compared(specs, other, alone=step is None and html is None)
     if not transcripts:
         transcripts = _ask_for_sessions()
         if not transcripts:
             return 0
         if window is None and model is None:
-            window, model = _ask_for_window()
+            window, model = _ask_for_window(models_in([(path, True) for path in transcripts]))
+    # Whatever else a folder holds is no mistake of the user: only named files make the status 1.
+    files = list(_files(transcripts))
     settings = ReplaySettings(
-        window=_window(window, model),
+        window=_window(window, model, files),
         reserve=reserve,
-        model=model,
+        model=model or (window if isinstance(window, str) else None),
         # Named twice, a policy is compared once.
-        specs=tuple(dict.fromkeys(specs)) if step is None else (step,),
+        specs=tuple(dict.fromkeys(specs or _BY_DEFAULT)) if step is None else (step,),
+        adds_record=not specs and step is None,
+        keeps_all_views=other is not None,
         providers=providers,
-        keeps_views=html is not None or step is not None,
+        keeps_views=html is not None or step is not None or other is not None,
     )
-    # Here, too, so that a mistake in them is told before the work and not by each process.
+    _check_before_work(settings, html, force=force)
+    replays, unread = replay_files(files, settings)
+    if not replays:
+        return 1
+    if other is not None:
+        _show_differences(replays, as_json=as_json)
+    elif step is not None:
+        _step_through_all(replays)
+    else:
+        _show(_make_report(settings, replays), html, as_json=as_json)
+    return 1 if unread else 0
+
+
+def _check_before_work(settings: ReplaySettings, html: Path | None, *, force: bool) -> None:
+    """Raise for a mistake of the user's now, and not by each process that replays."""
     settings.policies()
     settings.limits()
     if html is not None:
         _refuse_unwritable(html, force=force)
-    # Whatever else a folder holds is no mistake of the user: only named files make the status 1.
-    replays, unread = replay_files(list(_files(transcripts)), settings)
-    if not replays:
-        return 1
-    if step is not None:
-        # Any of them may end it.
-        all(_step_through(transcript, replayed) for transcript, (replayed,) in replays)
-        return 1 if unread else 0
-    _show(_make_report(settings, replays), html, as_json=as_json)
-    return 1 if unread else 0
+
+
+def _compared(specs: tuple[str, ...], other: str, *, alone: bool) -> tuple[str, str]:
+    """Return the policy to compare with, by default the record, and the policy to compare."""
+    if not alone or len(specs) > 1:
+        raise click.UsageError("--compare takes one --policy, and no --step and no --html")
+    return specs[0] if specs else AS_RECORDED, other
 
 
 def _make_report(
     settings: ReplaySettings, replays: Sequence[tuple[Transcript, tuple[Replayed, ...]]]
 ) -> Report:
-    policy, model = settings.limits().limits, settings.model
+    policy = settings.limits().limits
+    policies = {each.name: each.description for each in settings.policies()}
+    models = {settings.for_transcript(transcript).model for transcript, _ in replays}
+    model = next(iter(models)) if len(models) == 1 else None
+    counter = tokens.for_model(model or "default").description
     return Report(
         replays=tuple(replays),
-        descriptions=tuple(each.description for each in settings.policies()),
+        descriptions=tuple(policies[each.policy] for each in replays[0][1]),
         window=policy.context_window,
         reserve=policy.reserve_tokens,
-        counter=tokens.for_model(model or "default").description,
+        counter=counter if len(models) == 1 else "counted for the model that each session names",
         providers=tuple(dict.fromkeys(settings.providers)),
         price=None if model is None else _price(model),
     )
+
+
+def _show_differences(
+    replays: Sequence[tuple[Transcript, tuple[Replayed, ...]]], *, as_json: bool
+) -> None:
+    """Print what the second policy sends differently from the first, session by session."""
+    if len(replays[0][1]) == 1:
+        raise click.UsageError("--compare names the first policy again: name another one")
+    differences = [compare(transcript, *runs) for transcript, runs in replays]
+    count = sum(each.first is not None for each in differences)
+    before, after = replays[0][1]
+    if as_json:
+        plain = [each.to_plain() for each in differences]
+        names = {"before": before.policy, "after": after.policy}
+        click.echo(json_line({**names, "changed": count, "sessions": plain}))
+        return
+    sessions = count_of(len(differences), "session")
+    head = f"{count:,} of {sessions} would be sent differently by {after.policy}"
+    click.echo(embolden(printable(f"{head} than by {before.policy}")))
+    for each in differences:
+        messages = count_of(len(each.transcript.messages), "message")
+        name = f"{each.transcript.name} ({messages}, {each.transcript.format})"
+        click.echo(f"\n{printable(name)}")
+        lines = each.sentences
+        if not each.transcript.is_understood:
+            lines = iter([no_verdict_on([each.transcript])])
+        for line in lines:
+            click.echo(f"  {printable(line)}")
 
 
 def _show(report: Report, html: Path | None, *, as_json: bool) -> None:
@@ -174,26 +173,43 @@ def _show(report: Report, html: Path | None, *, as_json: bool) -> None:
         say(f"the page is in {html}")
 
 
-def _window(window: int | None, model: str | None) -> int:
-    if window is not None:
-        if not window:
-            raise click.UsageError("The window is 0 tokens: pass --window 32k, or --model gpt-5")
+def _window(window: int | str | None, model: str | None, files: Sequence[tuple[str, bool]]) -> int:
+    if isinstance(window, int):
         return window
+    model = window or model
     if model is None:
-        raise click.UsageError("How large is the window? Pass --window 32k, or --model gpt-5")
+        return _window_of_sessions(models_in(files))
     model_limits = limits.lookup(model)
     if not model_limits.usable:
-        raise click.UsageError(f"The window of {model!r} is not known: pass --window as well")
+        raise click.UsageError(
+            f"The window of {model!r} is not known: pass it in tokens, such as --window 32k"
+        )
     if model_limits.note:
         say(f"the window of {model!r} is not known: {model_limits.note}; --window sets another")
     return model_limits.context_window
 
 
-def _ask_for_window() -> tuple[int | None, str | None]:
-    """Ask for the window, or for the model that has it."""
-    asked = "A window in tokens, or a model"
-    given = click.prompt(asked, default="200k", type=WindowOrModel(), err=True)
-    return (given, None) if isinstance(given, int) else (None, given)
+def _window_of_sessions(models: Counter[str]) -> int:
+    """Return the window of the model that most sessions name."""
+    windows: Counter[int] = Counter()
+    for name, number in models.items():
+        model_limits = limits.lookup(name)
+        if model_limits.usable:
+            windows[model_limits.context_window] += number
+    if not windows:
+        raise click.UsageError("How large is the window? Pass --window 32k, or --model gpt-5")
+    [(window, _)] = windows.most_common(1)
+    several = f": the sessions name {len(models)} models" if len(windows) > 1 else ""
+    say(f"a window of {window:,} tokens, as in most sessions{several}; --window sets another")
+    return window
+
+
+def _ask_for_window(models: Counter[str]) -> tuple[int | None, str | None]:
+    """Ask for the window, or for the model that has it; by default, the sessions' own."""
+    question = "A window in tokens, or a model"
+    own = next((name for name, _ in models.most_common() if limits.lookup(name).usable), "200k")
+    value = click.prompt(question, default=own, type=WindowOrModel(), err=True)
+    return (value, None) if isinstance(value, int) else (None, value)
 
 
 def _price(model: str) -> Price | None:
@@ -201,7 +217,7 @@ def _price(model: str) -> Price | None:
     try:
         price = price_of(model, datetime.now(UTC))
     except ImportError:
-        say("costs are in tokens; dollars need pip install 'agentic-weave[prices]'")
+        say(f"costs are in tokens; dollars need {_imports.pip_install('agentic-weave[prices]')}")
         return None
     if price is None:
         say(f"costs are in tokens: the price list does not have {model!r}")
@@ -212,12 +228,10 @@ def _refuse_unwritable(html: Path, *, force: bool) -> None:
     """Raise if the page could not be written, before the work and not after it."""
     if html.exists() and not force:
         raise click.UsageError(f"{html} exists: pass --force to overwrite it")
-    for problem, refuses in (
-        (errno.ENOENT, not html.parent.is_dir()),
-        (errno.EACCES, not os.access(html if html.exists() else html.parent, os.W_OK)),
-    ):
-        if refuses:
-            raise OSError(problem, os.strerror(problem), str(html))
+    if not html.parent.is_dir():
+        raise click.UsageError(f"{html}: there is no folder {html.parent}; create it first")
+    if not os.access(html if html.exists() else html.parent, os.W_OK):
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES), str(html))
 
 
 def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
@@ -228,10 +242,18 @@ def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
         if path == "-" or not Path(path).is_dir():
             yield path, True
             continue
-        found = sorted(filter(_is_readable, Path(path).iterdir()))
-        if not found:
+        files = [each for each in _files_below(path) if _is_readable(each)]
+        if not files:
             raise click.UsageError(f"The folder {path} contains no .jsonl, .json or .db file")
-        yield from ((str(each), False) for each in found)
+        yield from ((str(each), False) for each in files)
+
+
+def _files_below(folder: str) -> Iterator[Path]:
+    """Yield the files of a folder and of those in it, in order."""
+    # It follows no link to a folder, which may lead back up.
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(set(folders) - _NOT_SEARCHED)
+        yield from (Path(place, name) for name in sorted(names))
 
 
 def _is_readable(path: Path) -> bool:
@@ -263,13 +285,13 @@ def _print(report: Report, *, as_json: bool) -> None:
 def _printable(report: Report) -> Report:
     """Remove control characters from the names and notes."""
 
-    def transcript(found: Transcript) -> Transcript:
-        notes = tuple(map(printable, found.notes))
-        return attrs.evolve(found, name=printable(found.name), notes=notes)
+    def transcript(source: Transcript) -> Transcript:
+        notes = tuple(map(printable, source.notes))
+        return attrs.evolve(source, name=printable(source.name), notes=notes)
 
-    def replayed(found: Replayed) -> Replayed:
-        problems = tuple(map(printable, found.problems))
-        return attrs.evolve(found, policy=printable(found.policy), problems=problems)
+    def replayed(run: Replayed) -> Replayed:
+        problems = tuple(map(printable, run.problems))
+        return attrs.evolve(run, policy=printable(run.policy), problems=problems)
 
     return attrs.evolve(
         report,
@@ -287,35 +309,35 @@ def _ask_for_sessions() -> tuple[str, ...]:
     Raises:
         UsageError: there is no session.
     """
-    found = find_sessions()
-    if not found:
+    sessions = find_sessions()
+    if not sessions:
         raise click.UsageError(
-            "No session of agentic, Claude Code, Codex, Gemini CLI, Kimi, mini-swe-agent, OpenCode "
-            "or pi is on this machine: name a file or a folder of transcripts"
+            "There is no session of a known agent on this machine: name a file or a folder of "
+            "transcripts"
         )
     asks = is_asked() and sys.stdout.isatty()
-    for number, session in enumerate(found[:_LISTED], 1):
+    for number, session in enumerate(sessions[:_LISTED], 1):
         click.echo(_line(number, session, asks=asks))
-    if (more := len(found) - _LISTED) > 0:
+    if (more := len(sessions) - _LISTED) > 0:
         click.echo(f"and {more:,} older")
     if not asks:
-        path = shlex.quote(str(found[0].path))
+        path = shlex.quote(str(sessions[0].path))
         say(f"pass the sessions to replay, such as: agentic replay {path} --window 200k")
         return ()
-    chosen = click.prompt(
+    choice = click.prompt(
         "Which? (such as 1 or 1,3-5, or all)",
         default="1",
-        value_proc=lambda told: _chosen(str(told), len(found)),
+        value_proc=lambda answer: _chosen(str(answer), len(sessions)),
     )
-    return tuple(str(found[at].path) for at in chosen)
+    return tuple(str(sessions[at].path) for at in choice)
 
 
 def _line(number: int, session: FoundSession, *, asks: bool) -> str:
-    changed = local_time(datetime.fromtimestamp(session.changed, UTC))
+    time = local_time(datetime.fromtimestamp(session.changed, UTC))
     # A list that is piped on has whole paths; one that is looked at fits the screen.
     path = clip(_short(session.path), 72) if asks else printable(str(session.path))
     size = f"{session.size / 1_000:,.0f} KB"
-    return f"{number:3}  {changed}  {size:>9}  {session.agent:<14}  {path}"
+    return f"{number:3}  {time}  {size:>9}  {session.agent:<14}  {path}"
 
 
 def _short(path: Path) -> str:
@@ -326,60 +348,65 @@ def _short(path: Path) -> str:
     return text if len(text) <= 72 else f"{text[:20]}…{text[-51:]}"  # noqa: PLR2004  as wide as it may be
 
 
-def _chosen(told: str, number: int) -> Sequence[int]:
+def _chosen(answer: str, number: int) -> Sequence[int]:
     """Return the positions that a user chose.
 
     >>> _chosen("1,3-5", 9), _chosen("all", 2)
     ([0, 2, 3, 4], [0, 1])
     """
-    if told.strip().lower() == "all":
+    if answer.strip().lower() == "all":
         return list(range(number))
-    chosen: dict[int, None] = {}
-    for part in filter(None, told.replace(" ", ",").split(",")):
+    choice: dict[int, None] = {}
+    for part in filter(None, answer.replace(" ", ",").split(",")):
         begin, _, end = part.partition("-")
         first, last = whole_number(begin), whole_number(end or begin)
         if first is None or last is None:
-            raise click.UsageError(f"{clip(part, 20)!r} is no number: write 1 or 1,3-5, or all")
+            raise click.UsageError(f"{clip(part, 20)!r} is not a number: write 1 or 1,3-5, or all")
         span = range(first, last + 1)
         if not span or span[0] < 1 or span[-1] > number:
             raise click.UsageError(f"{part} is not in the list, which has 1 to {number}")
-        chosen |= dict.fromkeys(at - 1 for at in span)
-    if not chosen:
+        choice |= dict.fromkeys(at - 1 for at in span)
+    if not choice:
         raise click.UsageError("choose one: write 1 or 1,3-5, or all")
-    return list(chosen)
+    return list(choice)
 
 
-def _step_through(transcript: Transcript, replayed: Replayed) -> bool:
+def _step_through_all(replays: Sequence[tuple[Transcript, tuple[Replayed, ...]]]) -> None:
+    """Show the requests of one session after another, until the user leaves."""
+    all(_step_through(transcript, run) for transcript, (run,) in replays)
+
+
+def _step_through(transcript: Transcript, run: Replayed) -> bool:
     """Show a session that was replayed with its views; return False if the user left before.
 
     In a terminal, a key shows the next request. Otherwise everything is printed.
     """
     asks = is_asked() and sys.stdout.isatty()
     width = shutil.get_terminal_size().columns
-    click.echo(embolden(printable(f"{transcript.name} under {replayed.policy}")))
-    for number, lines in enumerate(_request_lines(transcript, replayed, width), 1):
+    click.echo(embolden(printable(f"{transcript.name} under {run.policy}")))
+    for number, lines in enumerate(_request_lines(transcript, run, width), 1):
         if asks and number > 1 and not _wants_next():
             return False
         click.echo("\n".join(["", *lines]))
     return True
 
 
-def _request_lines(transcript: Transcript, replayed: Replayed, width: int) -> Iterator[list[str]]:
+def _request_lines(transcript: Transcript, run: Replayed, width: int) -> Iterator[list[str]]:
     """Yield the lines of each request. What a request sends as the one before did is one line."""
-    for series in replayed.series:
-        shown = 0
+    for series in run.series:
+        count = 0
         items = _item_lines(transcript.messages, series.items, width)
         for number, length in enumerate(series.lengths, series.first):
-            request = replayed.requests[number - 1]
-            head = f"request {number:,} of {len(replayed.requests):,}: {request.tokens:,} tokens"
-            refused = f", refused: {printable(request.refused)}" if request.refused else ""
-            lines = [f"{head}{refused}"]
-            if shown:
-                lines.append(f"{'':{_INDENT}}{count_of(shown, 'message')} as before")
-            for each in itertools.islice(items, length - shown):
+            request = run.requests[number - 1]
+            head = f"request {number:,} of {len(run.requests):,}: {request.tokens:,} tokens"
+            refusal = f", refused: {printable(request.refused)}" if request.refused else ""
+            lines = [f"{head}{refusal}"]
+            if count:
+                lines.append(f"{'':{_INDENT}}{count_of(count, 'message')} as before")
+            for each in itertools.islice(items, length - count):
                 lines += each
             yield lines
-            shown = length
+            count = length
 
 
 def _item_lines(

@@ -5,25 +5,28 @@ import contextlib
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import attrs
 import click
 
-from agentic import _imports, tokens
-from agentic._validate import suggest
-from agentic.cli._output import describe_problem, say
-from agentic.cli._stdio import open_input
-from agentic.context import budget, compactors
-from agentic.errors import ConfigError
-from agentic.replay import (
+from agentic import tokens
+from agentic._base import _imports
+from agentic._base._validate import suggest
+from agentic.app.cli._output import describe_problem, say
+from agentic.app.cli._stdio import open_input
+from agentic.app.replay import (
+    AS_RECORDED,
     POLICIES,
     ContextLimits,
+    CountedTranscript,
     Replayed,
     ReplayPolicy,
     Transcript,
@@ -32,11 +35,15 @@ from agentic.replay import (
     read_transcripts,
     replay,
 )
+from agentic.context import budget, compactors
+from agentic.errors import ConfigError
 
 _AGENTS = (".yaml", ".yml")
 _WORTH_A_POOL = 4_000_000
 """Bytes of transcripts that take longer to replay than further processes to start, which is about a
 second. Measured with four policies on two cores."""
+_REFUSED = 5
+"""The most files of a folder about which it is said why they are no transcripts."""
 _STEPPED = 40
 """The most files, the largest ones, of which every request is kept: the page shows no more."""
 
@@ -50,23 +57,42 @@ class ReplaySettings:
     window: int
     reserve: int | None
     model: str | None
+    """None: of each file the model that its replies name."""
     specs: tuple[str, ...]
     providers: tuple[str, ...]
     keeps_views: bool = False
+    keeps_all_views: bool = False
+    """Whether views are kept of every file, and not only of those that a page shows."""
+    adds_record: bool = False
+    """Whether what the agents themselves sent is compared as well, next to `none`."""
+
+    @property
+    def all_specs(self) -> tuple[str, ...]:
+        """The policies, with what the agents themselves sent if that is asked for."""
+        if not self.adds_record:
+            return self.specs
+        first, *others = self.specs
+        return (first, AS_RECORDED, *others)
+
+    def for_transcript(self, transcript: Transcript) -> "ReplaySettings":
+        """Return the settings for one transcript, whose own model counts unless one is set."""
+        # Where views are kept differs between files, and the parts do not depend on it.
+        model = self.model or transcript.model or None
+        return attrs.evolve(self, model=model, keeps_views=False)
 
     def limits(self) -> ContextLimits:
         """Return the window and the counter."""
         counter = tokens.for_model(self.model or "default")
         return ContextLimits(budget.Policy(self.window, reserve_tokens=self.reserve), counter)
 
-    def policies(self) -> list[ReplayPolicy]:
-        """Return the policies.
+    def policies(self, context_limits: ContextLimits | None = None) -> list[ReplayPolicy]:
+        """Return the policies, made for the window or for other limits.
 
         Raises:
             ConfigError: a policy or an option is unknown, or an agent's file has mistakes.
         """
-        context_limits = self.limits()
-        return [_policy(spec, context_limits) for spec in self.specs]
+        context_limits = context_limits or self.limits()
+        return [_policy(spec, context_limits) for spec in self.all_specs]
 
 
 def replay_files(
@@ -78,24 +104,45 @@ def replay_files(
     files, and how many of the files that were named could not be read.
     """
     sizes = [_size(path) for path, _ in files]
-    stepped = sorted(range(len(files)), key=lambda at: -sizes[at])[:_STEPPED]
+    largest = sorted(range(len(files)), key=lambda at: -sizes[at])[:_STEPPED]
     # Views take memory, and a page has sections for a few sessions only.
+    with_views = range(len(files)) if settings.keeps_all_views else largest
     jobs = [
-        (path, attrs.evolve(settings, keeps_views=settings.keeps_views and at in stepped))
+        (path, attrs.evolve(settings, keeps_views=settings.keeps_views and at in with_views))
         for at, (path, _) in enumerate(files)
     ]
     several = len(jobs) > 1 and sum(sizes) > _WORTH_A_POOL and _cores() > 1
-    done = _in_processes(jobs) if several else _one_by_one(jobs)
+    results = _in_processes(jobs) if several else _one_by_one(jobs)
     # In the order of the files, whichever was done first: the same command prints the same table.
     replays: _Replays = []
-    unread = 0
-    for (_, is_named), outcome in zip(files, done, strict=True):
-        if isinstance(outcome, str):
-            say(outcome)
-            unread += is_named
-        else:
+    unread = others = 0
+    for (_, is_named), outcome in zip(files, results, strict=True):
+        if not isinstance(outcome, str):
             replays += outcome
-    return _named_apart(replays), unread
+            continue
+        unread += is_named
+        others += not is_named
+        if is_named or others <= _REFUSED:
+            say(outcome)
+    if others > _REFUSED:
+        say(f"{others - _REFUSED:,} more files are not transcripts either")
+    replays = _named_apart(replays)
+    return (_without_record(replays) if settings.adds_record else replays), unread
+
+
+def _without_record(replays: _Replays) -> _Replays:
+    """Remove what the agents sent if none of them compacted: they sent everything."""
+    if any(transcript.compactions for transcript, _ in replays):
+        return replays
+    return [(transcript, (first, *others)) for transcript, (first, _, *others) in replays]
+
+
+def models_in(files: Sequence[tuple[str, bool]]) -> Counter[str]:
+    """Return how many of the readable sessions each model has answered."""
+    transcripts = (
+        each for path, _ in files if isinstance(read := _read(path), list) for each in read
+    )
+    return Counter(each.model for each in transcripts if each.model)
 
 
 def _one_by_one(jobs: Sequence[tuple[str, ReplaySettings]]) -> list[_Replays | str]:
@@ -104,12 +151,17 @@ def _one_by_one(jobs: Sequence[tuple[str, ReplaySettings]]) -> list[_Replays | s
         (_read(path), settings) for path, settings in jobs
     ]
     total = sum(
-        len(each.messages) for found, _ in read if isinstance(found, list) for each in found
+        len(each.messages)
+        for transcripts, _ in read
+        if isinstance(transcripts, list)
+        for each in transcripts
     )
-    with _progress(total) as passed:
+    with _progress(total) as advance:
         return [
-            found if isinstance(found, str) else _replayed(found, settings, passed)
-            for found, settings in read
+            transcripts
+            if isinstance(transcripts, str)
+            else _replayed(transcripts, settings, advance)
+            for transcripts, settings in read
         ]
 
 
@@ -119,7 +171,7 @@ def _in_processes(jobs: Sequence[tuple[str, ReplaySettings]]) -> list[_Replays |
     # Not a fork: the progress bar has a thread, and a fork copies whatever lock it holds.
     workers = min(_cores(), len(jobs))
     with (
-        _progress(len(jobs)) as passed,
+        _progress(len(jobs)) as advance,
         ProcessPoolExecutor(workers, get_context("spawn"), _end_at_interrupt) as pool,
     ):
         try:
@@ -134,11 +186,11 @@ def _in_processes(jobs: Sequence[tuple[str, ReplaySettings]]) -> list[_Replays |
                     outcomes[at] = _replay_file(path, settings)
             for future in as_completed(pending):
                 outcomes[pending[future]] = future.result()
-                if passed:
-                    passed(1)
+                if advance:
+                    advance(1)
         except BrokenProcessPool as problem:
             raise click.ClickException(
-                "a process that replayed a file was killed, perhaps for want of memory: replay "
+                "a process that replayed a file was killed, perhaps because memory ran out: replay "
                 "fewer files at once"
             ) from problem
         except BaseException:
@@ -169,21 +221,29 @@ def _interrupts_held() -> Iterator[None]:
 
 
 def _replay_file(path: str, settings: ReplaySettings) -> _Replays | str:
-    found = _read(path)
-    return found if isinstance(found, str) else _replayed(found, settings, None)
+    transcripts = _read(path)
+    return transcripts if isinstance(transcripts, str) else _replayed(transcripts, settings, None)
 
 
 def _read(path: str) -> list[Transcript] | str:
     """Return the transcripts of a file, or what is wrong with it."""
     try:
-        if path == "-":
-            with open_input(path) as file:
-                found = read_transcripts("stdin", file=file)
-        else:
-            found = read_transcripts(path)
+        transcripts = _read_stdin() if path == "-" else read_transcripts(path)
     except (TranscriptUnreadable, OSError) as problem:
         return describe_problem(problem)
-    return [transcript.mended() for transcript in found]
+    return [transcript.mended() for transcript in transcripts]
+
+
+def _read_stdin() -> list[Transcript]:
+    # It can be read only once, and is asked for its model first.
+    if sys.stdin not in _STDIN:
+        with open_input("-") as file:
+            _STDIN[sys.stdin] = read_transcripts("stdin", file=file)
+    return _STDIN[sys.stdin]
+
+
+_STDIN: WeakKeyDictionary[object, list[Transcript]] = WeakKeyDictionary()
+"""The transcripts in each stdin that was read."""
 
 
 def _replayed(
@@ -191,26 +251,45 @@ def _replayed(
     settings: ReplaySettings,
     progress: Callable[[int], None] | None,
 ) -> _Replays:
-    # The only field that differs between files, and the parts do not depend on it.
-    policies, context_limits = _parts(attrs.evolve(settings, keeps_views=False))
-    return [
-        (
-            transcript,
-            tuple(
-                asyncio.run(
-                    replay(
-                        transcript,
-                        policies,
-                        context_limits,
-                        providers=settings.providers,
-                        keep_views=settings.keeps_views,
-                        progress=progress,
-                    )
-                )
-            ),
+    replays: _Replays = []
+    for transcript in transcripts:
+        own = settings.for_transcript(transcript)
+        policies, context_limits = _parts(own)
+        sizes = CountedTranscript.of(transcript, context_limits.counter)
+        if transcript.is_understood:
+            sizes = sizes.calibrated(context_limits.limits.context_window)
+        if own.adds_record and not transcript.compactions:
+            # What the agent sent is everything: the same requests are made once.
+            own = attrs.evolve(own, adds_record=False)
+            policies, context_limits = _parts(own)
+        if sizes.calibration.requests:
+            policies = own.policies(context_limits.before(sizes.calibration))
+        runs = asyncio.run(
+            replay(
+                transcript,
+                policies,
+                context_limits,
+                measured=sizes,
+                providers=settings.providers,
+                keep_views=settings.keeps_views,
+                progress=progress,
+            )
         )
-        for transcript in transcripts
+        if settings.adds_record and not transcript.compactions:
+            runs.insert(1, attrs.evolve(runs[0], policy=AS_RECORDED))
+        replays.append((_with_record(transcript, sizes, runs), tuple(runs)))
+    return replays
+
+
+def _with_record(
+    transcript: Transcript, sizes: CountedTranscript, runs: Sequence[Replayed]
+) -> Transcript:
+    """Return a transcript with notes about what its record was used for."""
+    notes = [sizes.calibration.sentence] if sizes.calibration.requests else []
+    notes += [
+        f"the cost of {each.policy} is that of the record" for each in runs if each.has_record
     ]
+    return attrs.evolve(transcript, notes=(*transcript.notes, *notes))
 
 
 @cache
@@ -225,15 +304,15 @@ def _policy(spec: str, context_limits: ContextLimits) -> ReplayPolicy:
         return _policy_of_agent(Path(spec))
     name = spec.partition(":")[0]
     if name not in POLICIES:
-        allowed = f"one of {', '.join(POLICIES)}, or an agent's YAML file"
+        choices = f"one of {', '.join(POLICIES)}, or an agent's YAML file"
         remedy = suggest(name, POLICIES, "options follow as :option=value")
-        raise ConfigError("policy", name, allowed, remedy)
+        raise ConfigError("policy", name, choices, remedy)
     return make_policy(spec, context_limits)
 
 
 def _policy_of_agent(path: Path) -> ReplayPolicy:
     """Return an agent's strategies and budget as a policy; a digest summarizes, not a model."""
-    from agentic import config  # noqa: PLC0415  requires an extra
+    from agentic.app import config  # noqa: PLC0415  requires an extra
 
     agent = config.load(path)
     counter = agent.counter()
@@ -251,12 +330,12 @@ def _policy_of_agent(path: Path) -> ReplayPolicy:
 
 def _named_apart(replays: _Replays) -> _Replays:
     """Number the transcripts that have the same name."""
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     apart = []
-    for transcript, replayed in replays:
-        number = seen[transcript.name] = seen.get(transcript.name, 0) + 1
+    for transcript, runs in replays:
+        number = counts[transcript.name] = counts.get(transcript.name, 0) + 1
         name = transcript.name if number == 1 else f"{transcript.name} ({number})"
-        apart.append((attrs.evolve(transcript, name=name), replayed))
+        apart.append((attrs.evolve(transcript, name=name), runs))
     return apart
 
 
@@ -290,6 +369,6 @@ def _progress(total: int) -> Iterator[Callable[[int], None] | None]:
         progress.MofNCompleteColumn(),
         progress.TimeRemainingColumn(),
     )
-    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task("replay", total=total)
-        yield lambda number: shown.advance(task, number)
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("replay", total=total)
+        yield lambda number: bar.advance(task, number)

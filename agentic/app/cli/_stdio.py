@@ -54,11 +54,11 @@ class _Whole(io.RawIOBase):
 
     def write(self, data: Any, /) -> int:
         # As bytes, because len() of any other view counts items.
-        left = memoryview(data).cast("B")
-        size = len(left)
+        rest = memoryview(data).cast("B")
+        size = len(rest)
         try:
-            while left and not self._is_lost:
-                left = left[self._write_some(left) :]
+            while rest and not self._is_lost:
+                rest = rest[self._write_some(rest) :]
         except OSError:
             # What follows is discarded: each later flush, also that of Python's exit, would fail.
             self._is_lost = True
@@ -107,12 +107,12 @@ def captured_stdio() -> Iterator[CapturedStdio]:
     This also applies to processes that are started.
     """
     with contextlib.ExitStack() as stack:
-        captured = CapturedStdio(_capture_source(stack), _capture_out(stack))
+        stdio = CapturedStdio(_capture_source(stack), _capture_out(stack))
         nothing = stack.enter_context(Path(os.devnull).open(encoding="utf-8"))
         stack.callback(setattr, sys, "stdin", sys.stdin)
         sys.stdin = nothing
         stack.enter_context(contextlib.redirect_stdout(sys.stderr))
-        yield captured
+        yield stdio
 
 
 def _capture_source(stack: contextlib.ExitStack) -> BinaryIO | tuple[()]:
@@ -121,13 +121,13 @@ def _capture_source(stack: contextlib.ExitStack) -> BinaryIO | tuple[()]:
     descriptor = _descriptor(sys.stdin)
     if descriptor is None:
         return sys.stdin.buffer
-    kept = stack.enter_context(os.fdopen(os.dup(descriptor), "rb"))
+    source = stack.enter_context(os.fdopen(os.dup(descriptor), "rb"))
     nothing = os.open(os.devnull, os.O_RDONLY)
-    stack.callback(os.dup2, kept.fileno(), descriptor)
+    stack.callback(os.dup2, source.fileno(), descriptor)
     # Replace the descriptor as well as `sys.stdin`: processes that a tool starts inherit it.
     os.dup2(nothing, descriptor)
     os.close(nothing)
-    return kept
+    return source
 
 
 def _capture_out(stack: contextlib.ExitStack) -> TextIO:
@@ -137,14 +137,14 @@ def _capture_out(stack: contextlib.ExitStack) -> TextIO:
     # What is buffered belongs to stdout, and would come out on stderr.
     sys.stdout.flush()
     raw = getattr(cast("io.BufferedWriter", sys.stdout.buffer), "raw", None)
-    kept = os.dup(descriptor)
+    copy = os.dup(descriptor)
     # Undone in reverse: the replies are flushed, stdout is put back, the copy is closed.
-    stack.callback(os.close, kept)
-    stack.callback(os.dup2, kept, descriptor)
+    stack.callback(os.close, copy)
+    stack.callback(os.dup2, copy, descriptor)
     # This keeps the output of tools, and of the processes they start, out of the replies.
     os.dup2(instead, descriptor)
     problem = raw._problem if isinstance(raw, _Whole) else None  # noqa: SLF001  our own class
-    out = _text(_Whole(kept, problem), sys.stdout)
+    out = _text(_Whole(copy, problem), sys.stdout)
     stack.callback(_flush, out)
     return out
 

@@ -10,10 +10,10 @@ from typing import Any
 import attrs
 
 from agentic import history, limits, tokens
-from agentic.config._budget import make_compactor, make_digest, make_policy
-from agentic.config._problems import ConfigProblems, Fault, Origin
-from agentic.config._records import DIGEST, AgentSettings
-from agentic.config._reference import (
+from agentic.app.config._budget import make_compactor, make_digest, make_policy
+from agentic.app.config._problems import ConfigProblems, Fault, Origin
+from agentic.app.config._records import DIGEST, AgentSettings
+from agentic.app.config._reference import (
     RECALL,
     connect,
     expand,
@@ -23,8 +23,9 @@ from agentic.config._reference import (
     resolve_tools,
     served_name,
 )
-from agentic.config._strategies import make_strategy
+from agentic.app.config._strategies import make_strategy
 from agentic.context.budget import Compactor, Policy
+from agentic.context.compactors import ReadAgain, with_restoration
 from agentic.errors import ConfigError
 from agentic.history import Sessions
 from agentic.limits import ModelLimits
@@ -130,11 +131,14 @@ class AgentConfig(AgentSettings):
             from agentic.history.postgres import PostgresSessions  # noqa: PLC0415
 
             return PostgresSessions(self.store.dsn)
-        allowed = "jsonl, sqlite, or postgres with its dsn, for sessions that last"
-        raise self._origin.problems([Fault(("store", "kind"), self.store.kind, allowed)])
+        requirement = "jsonl, sqlite, or postgres with its dsn, for sessions that last"
+        raise self._origin.problems([Fault(("store", "kind"), self.store.kind, requirement)])
 
-    def session(self, session_id: str | None = None) -> Session:
+    def session(self, session_id: str | None = None, *, read_again: bool = False) -> Session:
         """Return a session of this agent, to be used with `async with`; without an id, a new one.
+
+        With `read_again`, the files that were last read or changed are read again after a summary,
+        by the agent's own tool and without asking anybody: it has read or changed them before.
 
         Raises:
             ConfigError: the session id is invalid.
@@ -151,12 +155,16 @@ class AgentConfig(AgentSettings):
         in_memory = self.store.kind == "memory"
         # Completed below: the session counts its tools, and `recall` needs the session.
         executor = _Tools(self) if self.tools else None
+        compactor = self.compactor()
+        if read_again and executor is not None:
+            reader = ReadAgain(execute=executor.execute, counter=counter)
+            compactor = with_restoration(compactor, reader)
         session = Session(
             session_id,
             history.MemoryStore() if in_memory else self.sessions().open(session_id),
             counter=counter,
             policy=self.policy(),
-            compactor=self.compactor(),
+            compactor=compactor,
             auto_summarize=self.context.auto_summarize,
             strategies=self._strategies(counter),
             system_prompt=self.system_prompt,
@@ -181,8 +189,8 @@ class AgentConfig(AgentSettings):
                 if text == RECALL:
                     registry.register(session.recall_tool())
                 else:
-                    for found in resolve_tools(text, self._origin.folder):
-                        registry.register(found)
+                    for tool in resolve_tools(text, self._origin.folder):
+                        registry.register(tool)
             except ConfigError as error:
                 faults.append(Fault.of(error, ("tools", index)))
         if faults:
@@ -235,11 +243,11 @@ class AgentConfig(AgentSettings):
             return expand(self.store.path, self._origin.folder)
 
     def _strategies(self, counter: ModelCounter) -> list[Any]:
-        made = []
+        strategies = []
         for index, settings in enumerate(self.strategies):
             with self._blaming("strategies", index, settings.name):
-                made.append(make_strategy(settings, counter))
-        return made
+                strategies.append(make_strategy(settings, counter))
+        return strategies
 
     def _limits(self, model: str | None, *place: str) -> ModelLimits:
         if model is None or is_served(model):
@@ -253,9 +261,18 @@ class AgentConfig(AgentSettings):
             options = self._own_options() if own else {}
             # Pass only a window from the file: otherwise the provider's adapter looks it up.
             window = self.limits() if own and self.context_window is not None else None
+            settings = self._role_settings() if own else {}
             with self._blaming(*place):
-                self._deciders[model] = connect(model, options, window, self._origin.folder)
+                self._deciders[model] = connect(
+                    model, options, window, self._origin.folder, **settings
+                )
         return self._deciders[model]
+
+    def _role_settings(self) -> dict[str, Any]:
+        """Return what a provider's decider is told about roles, as far as it was set."""
+        settings = {"record_role": self.record_role, "strict_roles": self.strict_roles}
+        defaults = attrs.fields_dict(type(self))
+        return {name: each for name, each in settings.items() if each != defaults[name].default}
 
     def _own_options(self) -> Mapping[str, Any]:
         """Return the options of the agent's model, with a reply that its reserve has room for."""

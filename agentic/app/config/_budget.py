@@ -10,8 +10,8 @@ from typing import Any
 import attrs
 
 from agentic import usage
-from agentic.config._problems import Fault, Origin, show
-from agentic.config._records import ContextSettings
+from agentic.app.config._problems import Fault, Origin, show
+from agentic.app.config._records import ContextSettings
 from agentic.context.budget import Compactor, Policy
 from agentic.context.compactors import Digest, Model, first_of, with_digest
 from agentic.errors import CompactionRefused, ContextOverflow
@@ -54,6 +54,8 @@ def make_policy(settings: ContextSettings, window: int, origin: Origin, reply: i
         max_messages=settings.max_messages_before_summary,
         min_recent_messages=settings.min_recent_messages,
         tokens_per_media=settings.tokens_per_media,
+        max_request_bytes=settings.max_request_bytes,
+        max_images=settings.max_images,
     )
 
 
@@ -85,9 +87,9 @@ def make_compactor(
     if window < Model.least_window(_LEAST_PROSE) or room < _LEAST_PROSE:
         return digest
     prose = min(room, (window - Model.least_window(0)) // 3)
-    asked = Model(_Asker(find_decider), max_tokens=prose, window=window, counter=counter)
+    model = Model(_Asker(find_decider), max_tokens=prose, window=window, counter=counter)
     below = attrs.evolve(digest, max_tokens=min(_DIGEST_TOKENS, _room(policy) - prose))
-    return first_of(with_digest(asked, below), digest)
+    return first_of(with_digest(model, below), digest)
 
 
 def _give_way(
@@ -135,7 +137,7 @@ class _Asker:
         try:
             return await self._answer(prompt)
         except ContextOverflow as error:
-            _logger.warning("the model that summarizes was sent too much: %s", error)
+            _logger.warning("the summary model was sent too much: %s", error)
             raise
         except Exception as error:
             _logger.warning("no summary by a model, a digest takes its place: %s", error)

@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 import yaml
 
-from agentic.config._problems import Fault, Place
+from agentic.app.config._problems import Fault, Place
 
 _MAX_VALUES = 10_000
 """The most values, counting those produced by aliases: a few lines can expand to billions."""
@@ -55,7 +55,7 @@ def read_yaml(text: str) -> Document:
         Unreadable: the text is not YAML, has tags, or is too large, deep or long.
     """
     node = _compose(text)
-    reader = _Reader(text)
+    reader = _NodeReader(text)
     data = None if node is None else reader.read(node, ())
     if node is None or data is None:
         raise Unreadable(1, "the file is empty; begin with a line such as max_turns: 50")
@@ -99,8 +99,8 @@ def _compose(text: str) -> yaml.Node | None:
         return loader.get_single_node()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        said = error.problem or error.context or "not understood"
-        raise _no_yaml(text, mark.index if mark else 0, said, error.note) from error
+        problem = error.problem or error.context or "not understood"
+        raise _no_yaml(text, mark.index if mark else 0, problem, error.note) from error
     except (ValueError, OverflowError) as error:  # such as "\UFFFFFFFF"
         raise _no_yaml(text, loader.index, "an escape that is not a character") from error
 
@@ -108,14 +108,14 @@ def _compose(text: str) -> yaml.Node | None:
 def _no_yaml(text: str, index: int, problem: str, remedy: str | None = None) -> Unreadable:
     # PyYAML's own words: it has no error class for this.
     if problem == "but found another document":
-        remedy = "put what follows the line --- into a file of its own, or leave it out"
+        remedy = "move what follows the line --- to another file, or leave it out"
         return Unreadable(_line(text, index), f"more than one document; {remedy}")
-    said = problem.replace(r"character '\t'", "a tab")
+    sentence = problem.replace(r"character '\t'", "a tab")
     if remedy is None:
         remedy = "check this line and the one before; a text with special characters needs quotes"
-    if "a tab" in said or text[index : index + 1] == "\t":
+    if "a tab" in sentence or text[index : index + 1] == "\t":
         remedy = "indent with spaces, not with tabs"
-    return Unreadable(_line(text, index), f"not the YAML of an agent: {said}; {remedy}")
+    return Unreadable(_line(text, index), f"not the YAML of an agent: {sentence}; {remedy}")
 
 
 def _line(text: str, index: int) -> int:
@@ -126,7 +126,7 @@ def _line(text: str, index: int) -> int:
 
 
 @attrs.define
-class _Reader:
+class _NodeReader:
     """Converts nodes to data."""
 
     text: str
@@ -159,17 +159,17 @@ class _Reader:
         return items
 
     def _read_mapping(self, node: yaml.MappingNode, place: Place) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        entries: dict[str, Any] = {}
         for key, value in self._keys(node, place):
             here = (*place, key.value)
             # YAML forbids it, but PyYAML would silently keep the last value.
-            if key.value in found:
+            if key.value in entries:
                 first = self.lines[here]
                 self._fault(key, here, f"duplicate key '{key.value}', first given in line {first}")
             else:
                 self.lines[here] = self.line(key)
-                found[key.value] = self.read(value, here)
-        return found
+                entries[key.value] = self.read(value, here)
+        return entries
 
     def _keys(
         self, node: yaml.MappingNode, place: Place

@@ -10,17 +10,18 @@ from typing import Any
 
 import attrs
 
-from agentic._validate import score as check_score
-from agentic._validate import seconds as check_seconds
-from agentic._validate import share as check_share
-from agentic._validate import suggest, whole
+from agentic._base._validate import score as check_score
+from agentic._base._validate import seconds as check_seconds
+from agentic._base._validate import share as check_share
+from agentic._base._validate import suggest, whole
 from agentic.errors import ConfigError
+from agentic.limits import as_tokens
 
-DESCRIPTION = "agentic.config.description"
+DESCRIPTION = "agentic.app.config.description"
 """The metadata key of a field's description, for people."""
-SCHEMA = "agentic.config.schema"
+SCHEMA = "agentic.app.config.schema"
 """The metadata key of a field's JSON Schema."""
-EXPANDS = "agentic.config.expands"
+EXPANDS = "agentic.app.config.expands"
 """The metadata key that says whether `${NAME}` is replaced from the environment."""
 
 _UNITS = {"": 1, "B": 1, "K": 1024, "KB": 1024, "KIB": 1024}
@@ -30,6 +31,7 @@ _NO_RULES: Mapping[str, Any] = {}
 # Not `.`, which excludes line feeds: a pattern of JSON Schema has no flags.
 _ANY = r"[\s\S]*"
 _VARIABLE = r"[\s\S]*\$\{\w+\}[\s\S]*"
+_TOKENS_SCHEMA = r"^0*[1-9][0-9]{0,14} ?[KkMm]?$"
 _SIZE_SCHEMA = r"^0*[1-9][0-9]{0,14} ?([Bb]|[KkMm]([Ii]?[Bb])?)?$"
 
 
@@ -49,6 +51,19 @@ def number(
     )
 
 
+def token_number(description: str, default: Any, *, least: int, optional: bool = False) -> Any:
+    """Return a field for a number of tokens, which may be written as 16k."""
+    whole_tokens = {"type": "integer", "minimum": least}
+    written = {"type": "string", "pattern": _TOKENS_SCHEMA}
+    kinds = [whole_tokens, written, *([{"type": "null"}] if optional else [])]
+    return attrs.field(
+        default=default,
+        converter=as_tokens,
+        validator=_tokens_check(least, optional=optional),
+        metadata={DESCRIPTION: description, SCHEMA: {"anyOf": kinds}, EXPANDS: False},
+    )
+
+
 def share(description: str, default: float) -> Any:
     """Return a field for a share, above 0 and up to 1."""
     return _real(description, default, check_share, {"exclusiveMinimum": 0, "maximum": 1})
@@ -64,16 +79,17 @@ def seconds(description: str, default: float | None) -> Any:
     return _real(description, default, check_seconds, {"exclusiveMinimum": 0}, optional=True)
 
 
-def flag(description: str, *, default: bool) -> Any:
-    """Return a field for true or false."""
+def flag(description: str, *, default: bool | None) -> Any:
+    """Return a field for true or false; None is allowed if it is the default."""
+    optional = default is None
     return attrs.field(
         default=default,
         validator=_check(
-            lambda value: isinstance(value, bool),
-            "true or false",
-            f"leave it out for {str(default).lower()}",
+            lambda value: isinstance(value, bool) or (value is None and optional),
+            "true, false or null" if optional else "true or false",
+            "leave it out" if optional else f"leave it out for {str(default).lower()}",
         ),
-        metadata=_metadata(description, "boolean"),
+        metadata=_metadata(description, "boolean", optional=optional),
     )
 
 
@@ -82,29 +98,31 @@ def text(
     default: str | None = "",
     *,
     pattern: str = _ANY,
-    allowed: str = "a text",
+    requirement: str = "a text",
     remedy: str | Callable[[str], str] = "write one, or leave it out",
     expands: bool = False,
-    hidden: bool = False,
+    is_secret: bool = False,
+    converter: Callable[[Any], Any] | None = None,
 ) -> Any:
     """Return a field for a text; None is allowed if it is the default."""
-    accepted = re.compile(pattern)
+    form = re.compile(pattern)
 
     def fits(value: object) -> bool:
         if value is None:
             return default is None
-        return isinstance(value, str) and accepted.fullmatch(value) is not None
+        return isinstance(value, str) and form.fullmatch(value) is not None
 
     schema = _pattern(pattern, expands=expands)
     return attrs.field(
         default=default,
+        converter=converter,
         validator=_check(
             fits,
-            allowed + (" or null" if default is None else ""),
+            requirement + (" or null" if default is None else ""),
             lambda value: _text_remedy(value, remedy),
         ),
         # A dsn may contain a password.
-        repr=not hidden,
+        repr=not is_secret,
         metadata=_metadata(description, "string", schema, optional=default is None)
         | {EXPANDS: expands},
     )
@@ -168,14 +186,24 @@ def _bytes(value: Any) -> int | None:
     >>> _bytes("50KB"), _bytes(512), _bytes(None)
     (51200, 512, None)
     """
-    found = _SIZE.fullmatch(value) if isinstance(value, str) else None
-    if found and found[2].upper() in _UNITS:
-        amount: Any = int(found[1]) * _UNITS[found[2].upper()]
+    match = _SIZE.fullmatch(value) if isinstance(value, str) else None
+    if match and match[2].upper() in _UNITS:
+        amount: Any = int(match[1]) * _UNITS[match[2].upper()]
     else:
         amount = value
     if amount is None or (type(amount) is int and amount > 0):
         return amount
     raise ConfigError("max_bytes", value, "a number of bytes above 0, a size such as 50KB, or null")
+
+
+def _tokens_check(least: int, *, optional: bool) -> Any:
+    check_whole = whole(least, optional=optional, remedy="write 128000, 128k or 1m")
+
+    def check(record: Any, attribute: "attrs.Attribute[Any]", value: object) -> None:
+        # `check_value` passes what is written, and a record what its converter made of it.
+        check_whole(record, attribute, as_tokens(value))
+
+    return check
 
 
 def _real(
@@ -210,11 +238,13 @@ def _text_remedy(value: object, remedy: str | Callable[[str], str]) -> str:
     return remedy if isinstance(remedy, str) else remedy(str(value))
 
 
-def _check(fits: Callable[[Any], bool], allowed: str, remedy: str | Callable[[object], str]) -> Any:
+def _check(
+    fits: Callable[[Any], bool], requirement: str, remedy: str | Callable[[object], str]
+) -> Any:
     def check(_: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
         if not fits(value):
-            told = remedy if isinstance(remedy, str) else remedy(value)
-            raise ConfigError(attribute.name, value, allowed, told)
+            hint = remedy if isinstance(remedy, str) else remedy(value)
+            raise ConfigError(attribute.name, value, requirement, hint)
 
     return check
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import attrs
 
-from agentic import _imports
-from agentic._validate import suggest
-from agentic.config._agent import AgentConfig
-from agentic.config._problems import ConfigProblems, Fault, Origin
-from agentic.config._reference import Reference, is_file
+from agentic._base import _imports
+from agentic._base._validate import suggest
+from agentic.app.config._agent import AgentConfig
+from agentic.app.config._problems import ConfigProblems, Fault, Origin
+from agentic.app.config._reference import Reference, is_file
 from agentic.errors import ConfigError
 
 _MAX_BYTES = 256 * 1024
@@ -66,16 +66,16 @@ def loads(
     return _make(_text(text), Origin(name, Path(folder).absolute()), name, environ)
 
 
-def _text(given: Any) -> str:
-    if not isinstance(given, str):
-        raise ConfigError("text", given, "a str", "decode bytes, or load a file")
-    return given
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ConfigError("text", value, "a str", "decode bytes, or load a file")
+    return value
 
 
-def _path(given: Any) -> Path:
-    if not isinstance(given, str | Path) or not str(given):
-        raise ConfigError("path", given, "a str or a Path", "name the agent's file")
-    return Path(given)
+def _path(value: Any) -> Path:
+    if not isinstance(value, str | Path) or not str(value):
+        raise ConfigError("path", value, "a str or a Path", "name the agent's file")
+    return Path(value)
 
 
 def _read(path: Path) -> str:
@@ -122,14 +122,14 @@ def _make(text: str, origin: Origin, name: str, environ: Mapping[str, str] | Non
         raise origin.problems([fault]) from error
     origin = attrs.evolve(origin, lines=read.lines)
     variables = os.environ if environ is None else environ
-    made: AgentConfig | list[Fault] = structure.structure(read.data, origin.folder, variables)
+    result: AgentConfig | list[Fault] = structure.structure(read.data, origin.folder, variables)
     faults = [*read.faults, *structure.contradictions(read.data)]
-    if not isinstance(made, AgentConfig) or faults:
-        faults += [] if isinstance(made, AgentConfig) else made
+    if not isinstance(result, AgentConfig) or faults:
+        faults += [] if isinstance(result, AgentConfig) else result
         raise origin.problems([*faults, *_missing_names(read.data, origin.folder)])
     # Do not compare the value: the file may contain exactly the default.
-    called = made.name if origin.has("name") else _name(name)
-    return attrs.evolve(made, name=called, origin=origin)
+    title = result.name if origin.has("name") else _name(name)
+    return attrs.evolve(result, name=title, origin=origin)
 
 
 def _missing_names(data: Any, folder: Path) -> Iterator[Fault]:
@@ -149,27 +149,30 @@ def _missing_names(data: Any, folder: Path) -> Iterator[Fault]:
             yield Fault.of(error, ("tools", index))
 
 
-def _name(given: str) -> str:
+def _name(value: str) -> str:
     """Return an agent's name, made from the name of a file.
 
     >>> _name("my agent.yaml"), _name(".hidden")
     ('my-agent', 'hidden')
     """
-    given = given.removesuffix(".yaml").removesuffix(".yml")
-    return _NOT_IN_A_NAME.sub("-", given).lstrip(".-")[:64] or "agent"
+    value = value.removesuffix(".yaml").removesuffix(".yml")
+    return _NOT_IN_A_NAME.sub("-", value).lstrip(".-")[:64] or "agent"
 
 
 def _readers() -> tuple[ModuleType, ModuleType]:
     """Import the modules that need the extra."""
     try:
         # They load PyYAML and cattrs.
-        return _imports.load("agentic.config._document"), _imports.load("agentic.config._structure")
+        return _imports.load("agentic.app.config._document"), _imports.load(
+            "agentic.app.config._structure"
+        )
     except ModuleNotFoundError as absent:
         # Any other missing module is a mistake of this package, which the extra would not mend.
         if absent.name not in {"yaml", "cattrs"}:
             raise
         raise ImportError(
-            "agentic.config needs PyYAML and cattrs: pip install 'agentic-weave[config]'"
+            f"agentic.app.config needs PyYAML and cattrs: "
+            f"{_imports.pip_install('agentic-weave[config]')}"
         ) from absent
 
 
@@ -185,24 +188,24 @@ def find(
         ConfigError: there is no agent of that name; the text lists the existing ones.
         ConfigProblems: lists everything that is wrong with the file, as for `load`.
     """
-    home, given = Path(folder), str(agent)
-    if given.endswith(_SUFFIXES) or "/" in given or "\\" in given:
-        return load(home / given, environ=environ)
+    home, text = Path(folder), str(agent)
+    if text.endswith(_SUFFIXES) or "/" in text or "\\" in text:
+        return load(home / text, environ=environ)
     for place in (home / _AGENTS, home):
         for suffix in _SUFFIXES:
-            if given and is_file(path := place / f"{given}{suffix}"):
+            if text and is_file(path := place / f"{text}{suffix}"):
                 return load(path, environ=environ)
-    known = list_agents(home)
-    path = home / _AGENTS / f"{given or 'NAME'}.yaml"
-    remedy = suggest(given, known, f"create {path}, or name a file")
-    allowed = f"one of {', '.join(known)}, or a file" if known else "a file; agents/ holds none"
-    message = f"no agent named '{given}'; {remedy}"
-    raise ConfigError("agent", agent, allowed, remedy, message)
+    names = list_agents(home)
+    path = home / _AGENTS / f"{text or 'NAME'}.yaml"
+    remedy = suggest(text, names, f"create {path}, or name a file")
+    choices = f"one of {', '.join(names)}, or a file" if names else "a file; agents/ holds none"
+    message = f"no agent named '{text}'; {remedy}"
+    raise ConfigError("agent", agent, choices, remedy, message)
 
 
 def list_agents(folder: str | Path = ".") -> dict[str, Path]:
     """Return the agents that have a file in the folder `agents`, by name, in order."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for suffix in reversed(_SUFFIXES):  # if two have the same name, keep the one that `find` uses
-        found |= {path.stem: path for path in (Path(folder) / _AGENTS).glob(f"*{suffix}")}
-    return dict(sorted(found.items()))
+        paths |= {path.stem: path for path in (Path(folder) / _AGENTS).glob(f"*{suffix}")}
+    return dict(sorted(paths.items()))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import attrs
 
-from agentic._validate import suggest
+from agentic._base._validate import suggest
 from agentic.errors import ConfigError
 
 Place = tuple[str | int, ...]
@@ -82,11 +82,11 @@ class Fault:
     """As in `Problem`."""
 
     @classmethod
-    def of(cls, error: ConfigError, place: Place, given: str | None = None) -> "Fault":
+    def of(cls, error: ConfigError, place: Place, value: str | None = None) -> "Fault":
         """Convert a ConfigError to the terms of YAML."""
         return cls(
             place,
-            show(error.given) if given is None else given,
+            show(error.given) if value is None else value,
             # The checks are shared with callers of Python, who write None and str.
             error.allowed.replace("None", "null").replace("a str", "a text"),
             error.remedy.replace("None", "null"),
@@ -94,9 +94,9 @@ class Fault:
         )
 
     @classmethod
-    def unknown_key(cls, place: Place, known: Iterable[str]) -> "Fault":
+    def unknown_key(cls, place: Place, keys: Iterable[str]) -> "Fault":
         """Return the fault of a key that its section does not have."""
-        key, names = str(place[-1]), list(known)
+        key, names = str(place[-1]), list(keys)
         hint = suggest(key, names, f"known keys: {', '.join(names)}")
         return cls(place, show(key), hint, message=f"unknown key '{key}' ({hint})")
 

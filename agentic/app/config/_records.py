@@ -1,7 +1,7 @@
 """What an agent's file may contain: records, and the JSON Schema that is generated from them.
 
 Sizes are in tokens unless a name says otherwise. Editors use the schema for checks and completion.
-`python -m agentic.config` prints it; it is shipped as `agent.schema.json` next to this module.
+`python -m agentic.app.config` prints it; it is shipped as `agent.schema.json` next to this module.
 """
 
 import inspect
@@ -11,22 +11,39 @@ from typing import Any
 import attrs
 
 from agentic import truncate
-from agentic.config._fields import DESCRIPTION, SCHEMA, choice, flag, number, seconds, size, text
-from agentic.config._strategies import STRATEGIES, StrategyKind, StrategySettings
+from agentic.app.config._fields import (
+    DESCRIPTION,
+    SCHEMA,
+    choice,
+    flag,
+    number,
+    seconds,
+    size,
+    text,
+    token_number,
+)
+from agentic.app.config._strategies import STRATEGIES, StrategyKind, StrategySettings
 from agentic.context.budget import Policy
-from agentic.providers import PROVIDERS
+from agentic.providers import BEGINNINGS, OFFLINE, full_name, sorted_names
+from agentic.providers._registry import ELSEWHERE
 
 DIGEST = "digest"
 """The name for no summary model."""
-MODEL = f"PROVIDER:NAME ({', '.join(PROVIDERS)}), FILE.py:NAME or PACKAGE.MODULE:NAME"
+MODEL = f"PROVIDER:NAME ({', '.join(sorted_names())}), FILE.py:NAME or PACKAGE.MODULE:NAME"
 """How a model is named."""
-PREFIX = "put the provider before the name, as in openai_chat:gpt-4.1"
-"""The remedy for a name without a provider."""
 _SOME = r"[\s\S]+"
+_MODEL_PATTERN = (
+    rf"[^:]+:[\s\S]+|(?!{'|'.join(ELSEWHERE)})(?:{'|'.join(sum(BEGINNINGS.values(), ()))})[^:]*"
+)
+"""With the provider before the name, or a name that says who serves it."""
 _NAME = r"[^\s/\\:.\-][^\s/\\:]{0,63}"
 _DRAFT = "http://json-schema.org/draft-07/schema#"
 """The version that editors' YAML servers support best."""
 _PYTHON_NAME = r"[^\d\W]\w*(\.[^\d\W]\w*)*"
+
+
+def _full_name(model: Any) -> Any:
+    return full_name(model) if isinstance(model, str) else model
 
 
 def _complete(name: str) -> str:
@@ -38,7 +55,17 @@ def _complete(name: str) -> str:
     file = name.rstrip(":")
     if file.endswith(".py"):
         return f"write the name in it after the file's, as in {file}:Agent"
-    return PREFIX
+    return with_provider(name)
+
+
+def with_provider(name: str) -> str:
+    """Return the remedy for a name without a provider.
+
+    >>> with_provider("qwen3")
+    'put the provider before the name, as in openai_chat:qwen3'
+    """
+    example = name if name[:1].isalpha() and ":" not in name else "gpt-4.1"
+    return f"put the provider before the name, as in openai_chat:{example}"
 
 
 @attrs.frozen(kw_only=True)
@@ -57,7 +84,7 @@ class ContextSettings:
         least=2,
         optional=True,
     )
-    max_tokens_before_summary: int | None = number(
+    max_tokens_before_summary: int | None = token_number(
         "K: summarize a conversation of this many tokens, whatever the window; null for no limit.",
         128_000,
         least=1,
@@ -69,7 +96,7 @@ class ContextSettings:
         Policy(0).min_recent_messages,
         least=1,
     )
-    response_reserve: int = number(
+    response_reserve: int = token_number(
         "Tokens of the window to keep free for the reply.", 4_096, least=0
     )
     tokens_per_media: int | None = number(
@@ -79,15 +106,29 @@ class ContextSettings:
         least=0,
         optional=True,
     )
+    max_request_bytes: int | None = number(
+        "The largest request in bytes, with media in base64; 0 for no limit, null for that of the "
+        "model.",
+        None,
+        least=0,
+        optional=True,
+    )
+    max_images: int | None = number(
+        "How many images a request may hold; 0 for no limit, null for that of the model.",
+        None,
+        least=0,
+        optional=True,
+    )
     summary_model: str | None = text(
         "What summarizes: provider:name, my_agent.py:Name, or digest for no model at all. null "
         "means the agent's own model if it is a provider's, and a digest if it is your own "
         "decider.",
         None,
-        pattern=r"digest|[^:]+:[\s\S]+",
-        allowed=f"digest, {MODEL}",
+        pattern=rf"digest|{_MODEL_PATTERN}",
+        requirement=f"digest, {MODEL}",
         remedy=_complete,
         expands=True,
+        converter=_full_name,
     )
 
 
@@ -133,16 +174,16 @@ class StoreSettings:
         ".agentic/sessions and the agent's name, next to the agent's file.",
         None,
         pattern=_SOME,
-        allowed="a path",
+        requirement="a path",
         expands=True,
     )
     dsn: str | None = text(
         "The address of the database, such as postgresql://localhost/agents or ${DATABASE_URL}.",
         None,
         pattern=_SOME,
-        allowed="a dsn",
+        requirement="a dsn",
         expands=True,
-        hidden=True,
+        is_secret=True,
     )
 
 
@@ -154,18 +195,20 @@ class AgentSettings:
         "The agent's name, under which its sessions are stored. The default is the file's name.",
         "agent",
         pattern=_NAME,
-        allowed="1 to 64 characters without space, slash and colon, not beginning with . or -",
+        requirement="1 to 64 characters without space, slash and colon, not beginning with . or -",
         remedy="write another name, such as helper, or leave it out",
     )
     description: str = text("One sentence that describes the agent.")
     model: str | None = text(
-        "The model: provider:name, or your own decider as my_agent.py:Name or "
-        "package.module:Name (a class, a function that creates one, or an object).",
+        "The model: provider:name, a name alone such as gpt-4.1 or claude-sonnet-4-5, or your own "
+        "decider as my_agent.py:Name or package.module:Name (a class, a function that creates one, "
+        "or an object). offline needs no model.",
         None,
-        pattern=r"[^:]+:[\s\S]+",
-        allowed=MODEL,
+        pattern=rf"{OFFLINE}|{_MODEL_PATTERN}",
+        requirement=MODEL,
         remedy=_complete,
         expands=True,
+        converter=_full_name,
     )
     model_options: Mapping[str, Any] = attrs.field(
         factory=dict,
@@ -176,8 +219,21 @@ class AgentSettings:
             "your own decider, the arguments that it is created with."
         },
     )
-    context_window: int | None = number(
-        "The model's window, in tokens; null looks it up by the model's name.",
+    record_role: str = choice(
+        "The role in which a summary of earlier conversation is sent to a provider's model: as a "
+        "user message of its own, or with the system prompt.",
+        "user",
+        "system",
+        default="user",
+    )
+    strict_roles: bool | None = flag(
+        "Whether the server's chat template wants one system message and roles that alternate, "
+        "with openai_chat and ollama; null decides by the model's name.",
+        default=None,
+    )
+    context_window: int | None = token_number(
+        "The model's window, in tokens, also written as 128k; null looks it up by the model's "
+        "name.",
         None,
         least=1,
         optional=True,
@@ -260,8 +316,8 @@ def schema() -> dict[str, Any]:
 
 
 def _place(kind: list[str], **rules: Any) -> dict[str, Any]:
-    chosen = {"properties": {"kind": {"enum": kind}}, "required": ["kind"]}
-    return {"if": chosen, "then": rules}
+    choice = {"properties": {"kind": {"enum": kind}}, "required": ["kind"]}
+    return {"if": choice, "then": rules}
 
 
 _NONE = {"type": "null"}
@@ -283,10 +339,10 @@ def _section(kind: type[Any], special: dict[str, Any] | None = None) -> dict[str
     properties: dict[str, Any] = {}
     for field in attrs.fields(kind):
         # `special` has the fields that are not a single value: sections, and lists.
-        found = (special or {}).get(field.name) or dict(field.metadata[SCHEMA])
+        section = (special or {}).get(field.name) or dict(field.metadata[SCHEMA])
         if isinstance(field.default, str | int | float | None):
-            found["default"] = field.default
-        properties[field.name] = {"description": field.metadata[DESCRIPTION], **found}
+            section["default"] = field.default
+        properties[field.name] = {"description": field.metadata[DESCRIPTION], **section}
     return {
         "description": _first_line(kind),
         "type": "object",
@@ -317,8 +373,8 @@ def _strategies() -> dict[str, Any]:
 
 
 def _strategy(kind: StrategyKind) -> dict[str, Any]:
-    found = _section(kind.section) | {"description": _first_line(kind.make)}
-    return found | {"required": kind.required} if kind.required else _optional(found)
+    section = _section(kind.section) | {"description": _first_line(kind.make)}
+    return section | {"required": kind.required} if kind.required else _optional(section)
 
 
 def _first_line(kind: type[Any]) -> str:

@@ -22,8 +22,8 @@ from typing import Any, cast
 import attrs
 
 from agentic import limits, providers, tools
-from agentic._validate import suggest
-from agentic.config._records import MODEL, PREFIX
+from agentic._base._validate import suggest
+from agentic.app.config._records import MODEL, with_provider
 from agentic.errors import ConfigError
 from agentic.limits import ModelLimits
 from agentic.loop import Decider
@@ -36,15 +36,6 @@ RECALL = "recall"
 _importing = threading.RLock()
 """Held while a file runs, as the import system locks a module: another thread would find it half
 run. A file may load an agent, whose files the same thread imports."""
-_REPLY_LIMITS = (
-    ("max_tokens",),
-    ("max_completion_tokens",),
-    ("max_output_tokens",),  # OpenAI's Responses API, and Google's SDK, which takes both spellings
-    ("maxOutputTokens",),
-    ("inferenceConfig", "maxTokens"),  # Bedrock's Converse API
-    ("options", "num_predict"),  # Ollama
-)
-"""Where the options of a request limit the length of the reply."""
 
 
 @attrs.frozen
@@ -64,17 +55,17 @@ class Reference:
         Raises:
             ConfigError: it has another form, or names a file that does not exist.
         """
-        found = _FORM.fullmatch(text)
-        if found is None:
-            raise _wrong(text, _ALLOWED)
-        place, name = found.groups()
+        match = _FORM.fullmatch(text)
+        if match is None:
+            raise _wrong(text, _ALLOWED, remedy=_complete(text))
+        place, name = match.groups()
         if place.endswith(".py"):
             path = expand(place, folder)
             if not is_file(path):
                 raise _wrong(text, "a file that exists", f"{text}: no such file: {path}")
             return cls(text, path, name, folder)
         if _MODULE.fullmatch(place) is None:
-            raise _wrong(text, _ALLOWED)
+            raise _wrong(text, _ALLOWED, remedy=_complete(text))
         return cls(text, place, name, folder)
 
     def check_name(self) -> None:
@@ -128,7 +119,7 @@ def expand(place: str, folder: Path) -> Path:
         # Joining drops the folder if the path is absolute, as ~ is once it is expanded.
         return folder / Path(place).expanduser()
     except RuntimeError as error:
-        message = f"{place}: there is no such home; write the whole path, or set HOME"
+        message = f"{place}: there is no such home directory; write the whole path, or set HOME"
         raise _wrong(place, "a path in a home that exists", message) from error
 
 
@@ -156,8 +147,8 @@ def resolve_tools(text: str, folder: Path) -> Iterator[tools.Tool]:
     Raises:
         ConfigError: it cannot be imported, or is not a function that can be a tool.
     """
-    found = Reference.read(text, folder).resolve()
-    for each in found if isinstance(found, list | tuple) else (found,):
+    entry = Reference.read(text, folder).resolve()
+    for each in entry if isinstance(entry, list | tuple) else (entry,):
         yield _tool(text, each)
 
 
@@ -167,17 +158,18 @@ def is_served(model: str) -> bool:
     >>> is_served("anthropic:claude-sonnet-4-5"), is_served("my_agent.py:Offline")
     (True, False)
     """
-    provider, _, name = model.partition(":")
-    return provider in providers.PROVIDERS and bool(name)
+    provider, _, name = providers.full_name(model).partition(":")
+    return provider in providers.adapter_names() and bool(name)
 
 
 def served_name(model: str | None) -> str:
     """Return the provider's name for a model; "" for a custom decider, or for no model.
 
-    >>> served_name("openai_chat:gpt-oss:20b"), served_name("my_agent.py:Offline")
-    ('gpt-oss:20b', '')
+    >>> served_name("openai_chat:gpt-oss:20b"), served_name("gpt-5"), served_name("mine.py:Offline")
+    ('gpt-oss:20b', 'gpt-5', '')
     """
-    return model.partition(":")[2] if model is not None and is_served(model) else ""
+    is_ours = model is not None and is_served(model)
+    return providers.full_name(model).partition(":")[2] if model is not None and is_ours else ""
 
 
 def check_model(model: str, folder: Path) -> None:
@@ -195,34 +187,44 @@ def check_model(model: str, folder: Path) -> None:
         if ".py:" in model:
             raise
         provider, _, name = model.partition(":")
-        remedy = suggest(provider, providers.PROVIDERS, PREFIX).replace("'?", f":{name}'?")
+        remedy = suggest(provider, providers.sorted_names(), with_provider(name)).replace(
+            "'?", f":{name}'?"
+        )
         raise ConfigError("model", model, MODEL, remedy) from error
 
 
 def connect(
-    model: str, options: Mapping[str, Any], window: ModelLimits | None, folder: Path
+    model: str,
+    options: Mapping[str, Any],
+    window: ModelLimits | None,
+    folder: Path,
+    **settings: Any,
 ) -> Decider:
     """Connect to a provider's model, or import a custom decider and create it with its arguments.
+
+    `settings` are those of a provider's decider.
 
     Raises:
         ConfigError: it cannot be set up.
         ImportError: the provider's SDK is not installed.
     """
+    if model == providers.OFFLINE:
+        return providers.connect(model)
     if is_served(model):
-        return providers.connect(model, options=dict(options), limits=window)
+        return providers.connect(model, options=dict(options), limits=window, **settings)
     try:
-        found = Reference.read(model, folder).resolve()
+        entry = Reference.read(model, folder).resolve()
     except ConfigError as error:
         if ".py:" in model:
             raise
         # A misspelt provider looks like the name of a module.
-        provider, known = model.partition(":")[0], ", ".join(providers.PROVIDERS)
-        hint = suggest(provider, providers.PROVIDERS, "")
-        remedy = f"{hint} Providers are {known}" if hint else f"providers are {known}"
+        provider, names = model.partition(":")[0], providers.sorted_names()
+        names_text, hint = ", ".join(names), suggest(provider, names, "")
+        remedy = f"{hint} Providers are {names_text}" if hint else f"providers are {names_text}"
         message = f"{error.message or error}; {remedy}"
         raise attrs.evolve(error, message=message) from error
-    if isinstance(found, type) or not hasattr(found, "decide"):
-        found = _make_decider(model, found, options)
+    if isinstance(entry, type) or not hasattr(entry, "decide"):
+        entry = _make_decider(model, entry, options)
     elif options:
         raise ConfigError(
             "model_options",
@@ -230,19 +232,19 @@ def connect(
             "left out if the model is already an object",
             "refer to its class, or to a function that creates it",
         )
-    if isinstance(found, type) or not callable(getattr(found, "decide", None)):
+    if isinstance(entry, type) or not callable(getattr(entry, "decide", None)):
         raise ConfigError("model", model, "an object with async decide(request) -> Decision")
-    return cast("Decider", found)
+    return cast("Decider", entry)
 
 
 def limits_of(decider: Decider) -> ModelLimits:
     """Return the limits of a custom decider, if it reports them."""
-    told = getattr(decider, "limits", None)
-    given: object = told() if callable(told) else None
-    return given if isinstance(given, ModelLimits) else limits.lookup("")
+    method = getattr(decider, "limits", None)
+    value: object = method() if callable(method) else None
+    return value if isinstance(value, ModelLimits) else limits.lookup("")
 
 
-def reply_tokens(model: str | None, options: Mapping[str, Any], known: ModelLimits) -> int:
+def reply_tokens(model: str | None, options: Mapping[str, Any], limits: ModelLimits) -> int:
     """Return the length of the reply that is asked for; 0 if it may use the rest of the window.
 
     >>> reply_tokens("openai_chat:gpt-4o", {"max_tokens": 9_000}, ModelLimits(128_000, 16_384))
@@ -250,12 +252,8 @@ def reply_tokens(model: str | None, options: Mapping[str, Any], known: ModelLimi
     """
     if model is None or not is_served(model):
         return 0
-    if model.startswith("anthropic:"):
-        asked: int = providers.anthropic.reply_tokens(known, options)
-        return asked
-    told = [providers.kit.at(options, *path) for path in _REPLY_LIMITS]
-    # Ollama takes -1 for a reply without a limit.
-    return max((0, *(number for number in told if isinstance(number, int))))
+    adapter = providers.find_adapter(model.partition(":")[0])
+    return adapter.reply_tokens(options, limits)
 
 
 def _check_module(text: str, place: str, name: str, folder: Path) -> None:
@@ -297,15 +295,15 @@ def _top_names(module: ast.Module) -> set[str] | None:
                 names.add(name)
             case ast.ClassDef(name=name) | ast.Name(id=name, ctx=ast.Store()):
                 names.add(name)
-            case ast.Import(names=found) | ast.ImportFrom(names=found):
-                names |= {(each.asname or each.name).partition(".")[0] for each in found}
+            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                names |= {(each.asname or each.name).partition(".")[0] for each in aliases}
     # A star, a __getattr__ and a write to globals() can define anything.
     return None if names & {"*", "__getattr__"} or "globals" in _called(module) else names
 
 
 def _called(module: ast.Module) -> set[str]:
     calls = (node.func for node in ast.walk(module) if isinstance(node, ast.Call))
-    return {called.id for called in calls if isinstance(called, ast.Name)}
+    return {function.id for function in calls if isinstance(function, ast.Name)}
 
 
 def _absent(text: str, module: str | Path, name: str, names: Iterable[str]) -> ConfigError:
@@ -335,37 +333,46 @@ def _import_file(path: Path) -> ModuleType:
     return module
 
 
-def _wrong(text: str, allowed: str, message: str = "") -> ConfigError:
-    return ConfigError("a reference", text, allowed, message=message)
+def _complete(name: str) -> str:
+    """Return what to write instead of a name without a place.
+
+    >>> _complete("read"), _complete("my tools")
+    ('write the file before the name, as in tools.py:read', '')
+    """
+    return f"write the file before the name, as in tools.py:{name}" if name.isidentifier() else ""
 
 
-def _tool(text: str, found: Any) -> tools.Tool:
-    if isinstance(found, type):
-        found = _make_tool(text, found)
-    if isinstance(found, tools.Tool):
-        return found
+def _wrong(text: str, requirement: str, message: str = "", remedy: str = "") -> ConfigError:
+    return ConfigError("a reference", text, requirement, remedy, message)
+
+
+def _tool(text: str, entry: Any) -> tools.Tool:
+    if isinstance(entry, type):
+        entry = _make_tool(text, entry)
+    if isinstance(entry, tools.Tool):
+        return entry
     try:
-        made: tools.Tool = tools.tool(found)
+        result: tools.Tool = tools.tool(entry)
     except ConfigError as error:
         raise attrs.evolve(error, given=text) from error
-    return made
+    return result
 
 
-def _make_tool(text: str, found: type[Any]) -> Any:
+def _make_tool(text: str, cls: type[Any]) -> Any:
     try:
-        return found()
+        return cls()
     except Exception as error:
         message = f"cannot create a tool with {text}: {type(error).__name__}: {error}"
         raise ConfigError("tools", text, "a function, or a tool", message=message) from error
 
 
-def _make_decider(model: str, found: Any, options: Mapping[str, Any]) -> Any:
+def _make_decider(model: str, factory: Any, options: Mapping[str, Any]) -> Any:
     try:
-        return found(**options)
+        return factory(**options)
     except Exception as error:
         # What connects to a server itself says best which models that has.
         if isinstance(error, ConfigError) and error.name == "model":
             raise
-        allowed = "a class or a function that creates a decider"
+        requirement = "a class or a function that creates a decider"
         message = f"cannot create a decider with {model}: {type(error).__name__}: {error}"
-        raise ConfigError("model", model, allowed, message=message) from error
+        raise ConfigError("model", model, requirement, message=message) from error

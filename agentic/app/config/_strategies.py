@@ -9,9 +9,9 @@ from typing import Any
 
 import attrs
 
-from agentic._validate import suggest
-from agentic.config._fields import check_value, flag, number, score, share, texts
-from agentic.config._problems import Fault, Place, show
+from agentic._base._validate import suggest
+from agentic.app.config._fields import check_value, flag, number, score, share, texts
+from agentic.app.config._problems import Fault, Place, show
 from agentic.context import strategies
 from agentic.errors import ConfigError
 from agentic.tokens import Counter
@@ -32,7 +32,7 @@ class _ClearToolOutputsArguments:
     )
     keep_rounds: int = number("How many of the newest tool rounds keep their outputs.", 3, least=0)
     min_tokens: int | None = number(
-        "Clear nothing if it would free fewer tokens than this: a clearing must be worth "
+        "Clear nothing if that would free fewer tokens than this: the gain must be worth "
         "invalidating the prompt cache. null means a twentieth of `max_tokens`.",
         None,
         least=0,
@@ -70,7 +70,7 @@ class _FitWindowArguments:
 @attrs.frozen(kw_only=True)
 class _ImportanceArguments:
     keep_recent: int = number(
-        "How many of the newest messages are kept whatever their score.", 10, least=0
+        "How many of the newest messages are kept regardless of their score.", 10, least=0
     )
     user_message_score: float = score("The score of a user message.", 1.0)
     assistant_message_score: float = score("The score of an answer of the model.", 0.6)
@@ -151,11 +151,11 @@ STRATEGIES: Mapping[str, StrategyKind] = {
 
 def read_strategy(value: object, place: Place) -> StrategySettings | Fault:
     """Read a strategy: a name, or a name with arguments."""
-    allowed = f"one of {', '.join(STRATEGIES)}, with its arguments after a colon"
+    choices = f"one of {', '.join(STRATEGIES)}, with its arguments after a colon"
     if isinstance(value, str):
         value = {value: None}
     if not isinstance(value, dict) or len(value) != 1:
-        return Fault(place, show(value), allowed)
+        return Fault(place, show(value), choices)
     [(name, arguments)] = value.items()
     if name not in STRATEGIES:
         hint = suggest(name, STRATEGIES, f"known strategies: {', '.join(STRATEGIES)}")
@@ -190,12 +190,12 @@ def make_strategy(settings: StrategySettings, counter: Counter) -> Any:
 
 def _check_each(settings: StrategySettings, place: Place) -> Iterator[Fault]:
     """Yield what is wrong with each argument on its own."""
-    known = STRATEGIES[settings.name].arguments
+    arguments = STRATEGIES[settings.name].arguments
     # Both, since the argument that seems to be missing may be the one that is misspelt.
     for name in settings.arguments:
-        if name not in known:
-            yield Fault.unknown_key((*place, name), known)
-    for name, field in known.items():
+        if name not in arguments:
+            yield Fault.unknown_key((*place, name), arguments)
+    for name, field in arguments.items():
         if name in settings.arguments:
             try:
                 check_value(field, settings.arguments[name])

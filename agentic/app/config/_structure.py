@@ -11,19 +11,20 @@ from cattrs.errors import AttributeValidationNote, ForbiddenExtraKeysError
 from cattrs.gen import make_dict_structure_fn, override
 
 from agentic import limits
-from agentic.config._agent import AgentConfig
-from agentic.config._budget import fills_window
-from agentic.config._fields import EXPANDS, SCHEMA, check_value
-from agentic.config._problems import Fault, Place, show
-from agentic.config._records import (
+from agentic.app.config._agent import AgentConfig
+from agentic.app.config._budget import fills_window
+from agentic.app.config._fields import EXPANDS, SCHEMA, check_value
+from agentic.app.config._problems import Fault, Place, show
+from agentic.app.config._records import (
     DIGEST,
     ContextSettings,
     StoreSettings,
     TruncationSettings,
 )
-from agentic.config._reference import check_model, check_tool, served_name
-from agentic.config._strategies import StrategySettings, check_strategy, read_strategy
+from agentic.app.config._reference import check_model, check_tool, is_served, served_name
+from agentic.app.config._strategies import StrategySettings, check_strategy, read_strategy
 from agentic.errors import ConfigError
+from agentic.providers import OFFLINE, adapter_names, find_adapter, full_name
 
 _Hook: TypeAlias = Callable[[Any, Any], Any]
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
@@ -59,6 +60,7 @@ def contradictions(data: Any) -> Iterator[Fault]:
     store = data.get("store")
     if isinstance(store, dict):
         yield from _places(store)
+    yield from _roles(data)
 
 
 def _converter(folder: Path, environ: Mapping[str, str]) -> cattrs.Converter:
@@ -104,8 +106,8 @@ def _section(
 
     def structure_section(value: Any, _: object) -> Any:
         if not isinstance(value, dict | None):
-            allowed = f"keys with their values, such as {_keys(kind)[0]}: ..."
-            raise _Mistakes((Fault((), show(value), allowed),))
+            requirement = f"keys with their values, such as {_keys(kind)[0]}: ..."
+            raise _Mistakes((Fault((), show(value), requirement),))
         return fill(value or {}, kind)
 
     return structure_section
@@ -116,10 +118,10 @@ def _scalar(field: "attrs.Attribute[Any]", folder: Path, environ: Mapping[str, s
 
     def check(value: Any) -> Any:
         if field.metadata[EXPANDS] and isinstance(value, str):
-            value = _VARIABLE.sub(lambda found: _variable(found[1], environ), value)
+            value = _VARIABLE.sub(lambda match: _variable(match[1], environ), value)
         check_value(field, value)
         # For `model`, the pattern of the field has refused the name of the digest.
-        if field.name in _MODELS and value not in {None, DIGEST}:
+        if field.name in _MODELS and value not in {None, DIGEST, OFFLINE}:
             check_model(value, folder)
         return value
 
@@ -146,17 +148,17 @@ def _each(value: Any, read: Callable[[Any, Place], Any]) -> tuple[Any, ...]:
     """Read every item of a list before raising for any of them."""
     if not isinstance(value, list | None):
         raise _Mistakes((Fault((), show(value), "a list", "begin each item with -"),))
-    made: list[Any] = []
+    items: list[Any] = []
     # Do not stop at the first mistake, so that the user can fix all of them at once.
     faults: list[Fault] = []
     for index, item in enumerate(value or []):
         try:
-            made.append(read(item, (index,)))
+            items.append(read(item, (index,)))
         except _Mistakes as mistakes:
             faults += mistakes.faults
     if faults:
         raise _Mistakes(tuple(faults))
-    return tuple(made)
+    return tuple(items)
 
 
 def _strategy(value: object, place: Place) -> StrategySettings:
@@ -184,10 +186,10 @@ def _walk(error: BaseException, place: Place) -> Iterator[Fault]:
             for child in error.exceptions:
                 yield from _walk(child, place)
         case ForbiddenExtraKeysError():
-            known = _keys(error.cl)
+            keys = _keys(error.cl)
             # cattrs returns a set, whose order changes from run to run.
             for key in sorted(error.extra_fields):
-                yield Fault.unknown_key((*place, key), known)
+                yield Fault.unknown_key((*place, key), keys)
         case _Mistakes(faults=faults):
             yield from (attrs.evolve(fault, place=(*place, *fault.place)) for fault in faults)
         case _:
@@ -221,8 +223,8 @@ def _window(data: dict[str, Any]) -> int | None:
     window, model = _number(data, "context_window"), data.get("model")
     if window is not None and window > 0:
         return window
-    known = limits.lookup(served_name(model) if isinstance(model, str) else "")
-    return known.context_window if known.known else None
+    entry = limits.lookup(served_name(model) if isinstance(model, str) else "")
+    return entry.context_window if entry.known else None
 
 
 def _places(store: dict[str, Any]) -> Iterator[Fault]:
@@ -240,7 +242,27 @@ def _places(store: dict[str, Any]) -> Iterator[Fault]:
             yield Fault(("store", key), show(store[key]), message=message)
 
 
+def _roles(data: dict[str, Any]) -> Iterator[Fault]:
+    """Yield what concerns the requests to a provider, for a model that takes no such setting."""
+    model = data.get("model")
+    if not isinstance(model, str) or not model:
+        return
+    provider = full_name(model).partition(":")[0] if is_served(model) else ""
+    if not provider and data.get("record_role") == "system":
+        message = "record_role: system concerns a provider's model; your own decider decides itself"
+        yield Fault(("record_role",), "system", message=message)
+    if isinstance(data.get("strict_roles"), bool) and not (provider and _is_templated(provider)):
+        names = " and ".join(filter(_is_templated, adapter_names()))
+        message = f"strict_roles concerns {names} only; leave it out"
+        yield Fault(("strict_roles",), show(data["strict_roles"]), message=message)
+
+
+def _is_templated(provider: str) -> bool:
+    """Return whether a chat template may write the prompt behind a provider."""
+    return provider in adapter_names() and find_adapter(provider).form.is_templated
+
+
 def _number(section: dict[str, Any], key: str) -> int | None:
-    value = section.get(key)
+    value = limits.as_tokens(section.get(key))
     # `true` is an int to Python.
     return value if isinstance(value, int) and not isinstance(value, bool) else None

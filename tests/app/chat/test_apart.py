@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentic.cli import main
+from agentic.app.cli import main
 
 pytestmark = pytest.mark.slow
 

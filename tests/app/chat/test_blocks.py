@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentic.cli._chat_screen import Screen, describe_call
+from agentic.app.chat._screen import Screen, describe_call
 from agentic.messages import ToolCall, ToolError, ToolResult
 
 TEXTS = [

@@ -63,7 +63,7 @@ def _server(name: str) -> Callable[[web.Request], Any]:
 def _agent(folder: Path, server: str, address: str, model: str = "qwen3") -> Path:
     path = folder / "local.yaml"
     path.write_text(
-        "model: agentic.cli._local_servers:connect\n"
+        "model: agentic.app.cli._local_servers:connect\n"
         f"model_options: {{server: {server}, name: {model}, address: '{address}'}}\n"
     )
     return path
@@ -114,6 +114,29 @@ def test_server_and_key_models_are_listed(
     assert "\n  openai_chat:gpt-5\n" in out
     assert "gpt-oss" not in out
     assert "\n  anthropic: set ANTHROPIC_API_KEY\n" in out
+
+
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [("/v1", "openai_chat:qwen3\n"), ("/nothing", "(it did not list its models: ")],
+)
+def test_configured_server_is_asked_for_its_models(  # noqa: PLR0917  two servers and a command
+    agentic: Any,
+    agent: Path,
+    serving_apart: Callable[..., AbstractContextManager[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+    answer: str,
+) -> None:
+    """Not the catalog, whose models another server does not have; one without a list says so."""
+    for name, value in {**NO_KEYS, "OPENAI_API_KEY": "none"}.items():
+        monkeypatch.setenv(name, value)
+    with serving_apart(_server("llamacpp")) as address:
+        monkeypatch.setenv("OPENAI_BASE_URL", address + path)
+        done = agentic("chat", agent, stdin=b"/model\n")
+
+    assert f"\nBy OPENAI_BASE_URL, {address}{path}:\n  {answer}" in done.out
+    assert "openai_chat:gpt-5" not in done.out
 
 
 def test_every_key_offers_a_model(process: Callable[..., Any], ollama: str) -> None:
@@ -179,7 +202,7 @@ def test_pipe_loads_no_prompt_or_rendering(agent: Path) -> None:
     """What draws in a terminal takes as long to load as all else together."""
     script = agent.parent / "run.py"
     script.write_text(
-        "import sys; from agentic.cli import main; main(['chat', 'agent.yaml']);"
+        "import sys; from agentic.app.cli import main; main(['chat', 'agent.yaml']);"
         "print([m for m in ('prompt_toolkit', 'rich.live', 'markdown_it') if m in sys.modules])"
     )
     done = subprocess.run(

@@ -26,6 +26,18 @@ def test_output_is_replies_and_nothing_else(agentic: Any, agent: Path) -> None:
     assert "[" in done.err
 
 
+def test_session_that_cannot_be_kept_is_refused_first(agentic: Any, agent: Path) -> None:
+    """In one line that names the place, before the model is asked."""
+    (agent.parent / ".agentic").touch()
+
+    done = agentic("chat", agent, "-s", "work", stdin=b"say one\n")
+
+    assert (done.status, done.out) == (1, "")
+    (line,) = done.err.splitlines()
+    assert line.startswith(f"agentic: {agent.parent}/.agentic/sessions/")
+    assert line.endswith("work.jsonl: not a directory")
+
+
 def test_a_backslash_continues_the_line(agentic: Any, agent: Path) -> None:
     """A request may have several lines."""
     done = agentic("chat", agent, stdin=b"say one\\\ntwo\n")
@@ -136,7 +148,7 @@ def test_a_failed_tool_shows_its_reason(agentic: Any, agent: Path) -> None:
     done = agentic("chat", agent, stdin=b"read no-such-file\n")
 
     assert '→ read {"path": "no-such-file"}\n' in done.err
-    assert "← read failed in 0.0 s: FileNotFoundError" in done.err
+    assert re.search(r"← read failed in \d+\.\d s: FileNotFoundError", done.err)
 
 
 @pytest.mark.parametrize(
@@ -188,6 +200,20 @@ def test_history_shows_the_latest_messages(agentic: Any, agent: Path) -> None:
     assert "1 earlier message; /history 4 shows all." in done.err
 
 
+def test_history_marks_what_was_taken_back(agentic: Any, agent: Path) -> None:
+    """Also where the same request was typed again; what a summary replaced is not marked."""
+    lines = b"say one\nsay two\n/undo\nsay two\nsay three\n/undo\n/history\n"
+    done = agentic("chat", agent, stdin=lines)
+
+    history = done.out.split("\n")[-9:-1]
+    assert [line.split()[0] for line in history if line.endswith("  (taken back)")] == [
+        "m3",
+        "m4",
+        "m7",
+        "m8",
+    ]
+
+
 def test_another_model_continues_the_session(agentic: Any, agent: Path) -> None:
     """/model names it; what was said before is there."""
     with (agent.parent / "scripted.py").open("a") as file:
@@ -217,7 +243,7 @@ def test_command_line_names_the_model(agentic: Any, agent: Path) -> None:
     [
         (["no-such.yaml"], 1, "no-such.yaml: no such file"),
         (["nobody"], 1, "no agent named 'nobody'"),
-        ([], 2, "Missing argument 'AGENT', which nobody can be asked for in a pipe: name one,"),
+        ([], 2, "Missing argument 'AGENT', which cannot be asked for in a pipe: name one,"),
         (
             ["agent.yaml", "--resume"],
             1,

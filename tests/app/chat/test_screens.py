@@ -32,6 +32,7 @@ hello there
 Let me look.
 read
   path: note.txt
+always allows this tool in this chat. `approve: never` in the agent's file allows all.
 Run read? [once / always / no, because ...] once
 ▸ 1 read {"path": "note.txt"} · 17 characters · 0.1 s
 The build is red.
@@ -76,6 +77,7 @@ New session work. /help lists the commands.
 Let me look.
 read
   path: note.txt
+always allows this tool in this chat. `approve: never` in the agent's file allows all.
 Run read? [once / always / no, because ...] maybe
 Answer once, always (for this tool, in this chat), or no, because ...
 Run read? [once / always / no, because ...] no, because it is out of date
@@ -133,6 +135,7 @@ Stopped. What has arrived is kept.
 > nap
 nap
   seconds: 60
+always allows this tool in this chat. `approve: never` in the agent's file allows all.
 Run nap? [once / always / no, because ...]
 ✗ 1 nap {"seconds": 60} · nap was not run, because approval was refused: the us… · 0.1 s
 Stopped. What has arrived is kept.
@@ -203,6 +206,8 @@ def test_resumed_session_takes_back_and_restores(terminal: Any, quiet: Path) -> 
 RESUMED = """
 Resuming session work
 6 messages in history (4 summarized)
+> say two
+two
 > /undo
 Taken back: 2 messages. /restore brings them back.
 > /restore
@@ -254,6 +259,9 @@ The parser fails, see parse:
 Let me look.
 read
   path: note.txt
+always allows this tool in
+this chat. `approve: never` in
+the agent's file allows all.
 Run read? [once / always / no,
  because ...] once
 ▸ 1 read · 17 charac… · 0.1 s
@@ -332,6 +340,7 @@ Let me look.
 calls read {"path": "note.txt"}
 read
   path: note.txt
+always allows this tool in this chat. `approve: never` in the agent's file allows all.
 Run read? [once / always / no, because ...] once
 read: 17 characters in 0.1 s
 The build is red.

@@ -1,6 +1,7 @@
 """The chat as a person sees it: a real terminal, real keys, real signals."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def test_a_session_has_one_chat(terminal: Any) -> None:
     second.prompt()
 
     second.ask("say two")
-    second.shows("is being written by somebody else")
+    second.shows("is in use by another writer")
     first.press("ctrl-d")
     assert first.end() == 0
     second.ask("say three")
@@ -106,7 +107,9 @@ def test_a_spinner_shows_seconds_and_tokens(chat: Any) -> None:
 
 
 @pytest.mark.long
-def test_a_missing_prompt_names_its_extra(terminal: Any, agent: Path) -> None:
+def test_a_missing_prompt_names_its_extra(
+    terminal: Any, agent: Path, remedy: Callable[[str], str]
+) -> None:
     """An installation from before has no prompt_toolkit; a plain chat needs none."""
     parts = agent.parent / "parts"
     parts.mkdir()
@@ -116,8 +119,7 @@ def test_a_missing_prompt_names_its_extra(terminal: Any, agent: Path) -> None:
 
     assert chat.end() == 1
     assert "".join(chat.lines) == (
-        "agentic: a chat in a terminal needs prompt_toolkit: "
-        "pip install 'agentic-weave[cli]', or add --plain"
+        f"agentic: a chat in a terminal needs prompt_toolkit: {remedy('cli')}, or add --plain"
     )
 
 

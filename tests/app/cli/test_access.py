@@ -7,7 +7,7 @@ from typing import Any
 import click
 import pytest
 
-from agentic.cli._access import Guard, check_exposure, read_token
+from agentic.app.cli._access import Guard, check_exposure, read_token
 
 TOKEN = "f00d-12.~+/=="  # noqa: S105  nobody's
 
@@ -89,7 +89,7 @@ def test_file_without_a_token_is_refused(tmp_path: Path, content: bytes) -> None
     """An empty one would let everybody in."""
     (tmp_path / "token").write_bytes(content)
 
-    with pytest.raises(click.ClickException, match="holds no token"):
+    with pytest.raises(click.ClickException, match="contains no token"):
         read_token(str(tmp_path / "token"))
 
 

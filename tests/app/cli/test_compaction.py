@@ -179,7 +179,7 @@ def test_a_session_in_use_stays_whole(agentic: Any, folder: Path) -> None:
 
     assert looked.status == 0
     assert compacted.status == 1
-    assert "is being written by somebody else" in compacted.err + compacted.out
+    assert "is in use by another writer" in compacted.err + compacted.out
     assert "Traceback" not in compacted.err
 
 

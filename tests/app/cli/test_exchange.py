@@ -90,11 +90,11 @@ def test_failed_export_leaves_no_file(agentic: Any, place: Path) -> None:
         (["new.db", "-s", "x"], b'{"v":1}\n', 1, "an entry of type None"),
         (
             ["kept", "-s", "x"],
-            b'{"role":"user"}\n',
+            b'{"role":"boss"}\n',
             1,
-            "stdin is not a session written by agentic export",
+            "found an object with 'role', which is not a message",
         ),
-        (["kept", "-s", "x"], b'[{"role":"user"}]', 1, "agentic replay reads conversations of"),
+        (["kept", "-s", "x"], b'[{"size":3}]', 1, "found an object with 'size', which is not"),
         ([], b"", 2, "Missing argument 'PLACE'"),
     ],
 )

@@ -39,7 +39,8 @@ def test_an_unknown_home_is_one_sentence(agentic: Any, tmp_path: Path) -> None:
 
     done = agentic("sessions", agent)
 
-    problem = "~nobody-of-that-name/kept: there is no such home; write the whole path, or set HOME"
+    place = "~nobody-of-that-name/kept"
+    problem = f"{place}: there is no such home directory; write the whole path, or set HOME"
     assert (done.status, done.err) == (1, f"agentic: {agent}:1: {problem}\n")
 
 
@@ -78,7 +79,7 @@ def test_ctrl_c_before_the_command_is_silent(run_python: Callable[[str], str]) -
         "    def find_spec(name, *_):\n"
         "        if name == 'click': signal.raise_signal(signal.SIGINT)\n"
         "sys.meta_path.insert(0, Finder)\n"
-        "from agentic.cli import main\n"
+        "from agentic.app.cli import main\n"
         "print(main(['--version']))"
     )
 
@@ -175,3 +176,35 @@ def test_letters_from_right_to_left_stay(agentic: Any, tmp_path: Path) -> None:
     file.write_text("text")
 
     assert agentic("count", file).out.endswith("/שלום, مرحبا\n")
+
+
+_BROKEN = """
+class Broken:
+    def limits(self):
+        from agentic.limits import ModelLimits
+        return ModelLimits(100_000, 0)
+
+    async def decide(self, request, /):
+        raise KeyError("turn")
+"""
+
+
+@pytest.mark.parametrize("way", ["AGENTIC_DEBUG", "--debug"])
+def test_a_failure_in_users_code_names_its_line(
+    agentic: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """The traceback is printed on request only."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AGENTIC_DEBUG", "")
+    (tmp_path / "mine.py").write_text(_BROKEN)
+    (tmp_path / "agent.yaml").write_text("model: mine.py:Broken\n")
+
+    quiet = agentic("chat", "agent.yaml", stdin=b"hi\n")
+    if way == "AGENTIC_DEBUG":
+        monkeypatch.setenv(way, "1")
+    debugged = agentic(*([way] if way == "--debug" else []), "chat", "agent.yaml", stdin=b"hi\n")
+
+    assert "KeyError: 'turn' (mine.py:8; AGENTIC_DEBUG=1 prints the traceback)" in quiet.err
+    assert "Traceback" not in quiet.err
+    assert "KeyError: 'turn' (mine.py:8)" in debugged.err
+    assert "Traceback (most recent call last)" in debugged.err

@@ -1,11 +1,13 @@
 """What is printed: all of it or an error, and nothing that a terminal would obey."""
 
+import array
 import asyncio
 import fcntl
 import os
 import shlex
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -80,7 +82,10 @@ def test_partial_writes_are_completed(
         stdout=writing,
     ) as running:
         os.close(writing)
-        time.sleep(0.5)
+        waiting = array.array("i", [0])
+        while waiting[0] < fcntl.fcntl(reading, fcntl.F_GETPIPE_SZ):  # until the pipe is full
+            fcntl.ioctl(reading, termios.FIONREAD, waiting)
+            time.sleep(0.01)
         with os.fdopen(reading, "rb") as source:
             got = source.read()
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agentic import history
+from agentic.history.sqlite import SqliteSessions
 from agentic.messages import Message
 
 SECRET = "sk-live-4f9c1a77"  # noqa: S105  nobody's
@@ -110,7 +111,7 @@ def test_secret_that_is_nowhere_is_told(agentic: Any, kept: Path) -> None:
     done = agentic("redact", kept, "1", "[gone]", "--secret-file", "-", "--yes", stdin=b"sk-other")
 
     assert (done.status, done.out) == (1, "")
-    assert "the secret was found nowhere" in done.err
+    assert "the secret was not found anywhere" in done.err
 
 
 def test_empty_secret_is_refused(agentic: Any, kept: Path) -> None:
@@ -119,3 +120,50 @@ def test_empty_secret_is_refused(agentic: Any, kept: Path) -> None:
 
     assert (done.status, "there is no secret in -" in done.err) == (1, True)
     assert SECRET in _texts(kept)[1]
+
+
+def _served(folder: Path) -> SqliteSessions:
+    """Return the sessions that `agentic serve` keeps for an agent without a store."""
+    return SqliteSessions(folder / ".agentic" / "sessions" / "keeper.db")
+
+
+async def _keep(store: Any) -> None:
+    async with store:
+        await store.append(Message("user", f"The key is {SECRET}", id="leak"))
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Path:
+    """Write an agent's file that names no store."""
+    file = tmp_path / "keeper.yaml"
+    file.write_text("name: keeper\nmodel: openai_chat:gpt-5\n")
+    return file
+
+
+@pytest.mark.parametrize("named", [["--session", "monday"], []])
+def test_session_of_serve_is_reached_by_the_agent(
+    agentic: Any, agent: Path, named: list[str]
+) -> None:
+    """It is in SQLite, though the sessions of the chat are files."""
+    sessions = _served(agent.parent)
+    asyncio.run(_keep(sessions.open("monday")))
+
+    done = agentic("redact", agent, "leak", "[gone]", *named, "--yes")
+
+    assert (done.status, done.err) == (0, "")
+    assert [m.content for m in asyncio.run(sessions.open("monday").full())] == ["[gone]"]
+
+
+def test_other_session_of_the_id_is_named(agentic: Any, agent: Path) -> None:
+    """One command redacts one session, and says which one it did not reach."""
+    sessions = _served(agent.parent)
+    files = history.JsonlSessions(agent.parent / ".agentic" / "sessions" / "keeper")
+    for each in (sessions, files):
+        asyncio.run(_keep(each.open("monday")))
+
+    done = agentic("redact", agent, "leak", "[gone]", "--session", "monday", "--yes")
+
+    assert done.status == 0
+    assert f"another session monday, in sqlite:{sessions.path}, is not redacted" in done.err
+    assert [m.content for m in asyncio.run(files.open("monday").full())] == ["[gone]"]
+    assert SECRET in asyncio.run(sessions.open("monday").full())[0].content

@@ -17,10 +17,11 @@ from typing import Any
 
 import pytest
 
+from agentic.app.replay import POLICIES
+from agentic.app.replay._report import columns_of
 from agentic.history import JsonlStore
 from agentic.messages import Message, ToolCall, ToolResult, to_plain
-from agentic.replay import ADAPTERS, POLICIES
-from agentic.replay._report import columns_of
+from agentic.providers import adapter_names
 
 pytestmark = pytest.mark.slow
 
@@ -44,12 +45,19 @@ def test_a_table_shows_every_figure(agentic: Agentic, session: Path) -> None:
     assert done.status == 0
     assert verdict.startswith("digest: every request fits, ")
     assert head == "long (63 messages, agentic messages)"
-    assert all({*column.title.split()} <= {*columns} for column in columns_of(priced=False))
+    assert all({*column.title.split()} <= {*columns} for column in columns_of(with_prices=False))
     assert none.split()[:2] == ["none", "31"]
     assert digest.split()[:2] == ["digest", "31"]
     assert "*" in digest
     assert "*" not in none
     assert "window 4,000, reserve 1,000" in done.out
+
+
+def test_the_help_names_every_policy(agentic: Agentic) -> None:
+    """It lists them without loading them."""
+    told = " ".join(agentic("replay", "--help").out.split()).replace("- ", "-")
+
+    assert f"There are: {', '.join(POLICIES)}." in told
 
 
 def test_json_is_for_programs(agentic: Agentic, session: Path) -> None:
@@ -84,7 +92,7 @@ def test_stored_surrogates_are_replayed(agentic: Agentic, tmp_path: Path, option
     given = ["--html", tmp_path / "page.html"] if option == "--html" else ["--json"]
     for name in POLICIES:
         given += ["--policy", name]
-    for name in ADAPTERS:
+    for name in adapter_names():
         given += ["--provider", name]
 
     done = agentic("replay", tmp_path / "stored.jsonl", "-w", "4000", *given)
@@ -131,7 +139,7 @@ def test_a_session_may_have_no_reply(agentic: Agentic, write: Write, tmp_path: P
 
     assert "\nsession (1 message, chat completions)\n" in done.out
     assert re.search(r"^  none +0 ", done.out, re.MULTILINE)
-    assert "there was nothing to send" in (tmp_path / "a.html").read_text()
+    assert "so nothing was sent" in (tmp_path / "a.html").read_text()
 
 
 def test_a_page_is_written(agentic: Agentic, session: Path, tmp_path: Path) -> None:
@@ -173,13 +181,13 @@ def test_stdin_is_a_transcript(agentic: Agentic, session: Path) -> None:
 def test_bad_file_does_not_stop_others(agentic: Agentic, session: Path) -> None:
     """It is told with its line, the others are replayed, and the status says that one failed."""
     bad = session.with_name("bad.jsonl")
-    bad.write_text('{"role": "user", "content": "a"}\n{"role": "boss"}\n')
+    bad.write_text("# Notes\n")
 
     done = agentic("replay", bad, session, "absent.jsonl", "-w", "4000", "-p", "none")
 
     told = done.err.splitlines()
     assert done.status == 1
-    assert told[0].startswith(f"agentic: {bad}, line 2: found the role 'boss'")
+    assert told[0].startswith(f"agentic: {bad}, line 1: '# Notes' is not JSON")
     assert told[1] == "agentic: absent.jsonl: no such file or directory"
     assert "\nlong (63 messages" in done.out
 
@@ -192,21 +200,35 @@ def test_window_of_a_newer_model_is_its_relative_s(agentic: Agentic, session: Pa
     assert "500,000 tokens are assumed, as for grok-4.7" in done.err
 
 
+def test_page_that_could_not_be_written_is_refused_first(
+    agentic: Agentic, session: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the work, where a folder may not be written to."""
+    page = session.with_name("page.html")
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path) != page.parent)
+
+    done = agentic("replay", session, "-w", "4000", "-p", "none", "--html", page)
+
+    assert (done.status, done.out) == (1, "")
+    assert done.err == f"agentic: {page}: permission denied\n"
+    assert not page.exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "told"),
     [
         ([], 2, "Pass --window 32k, or --model gpt-5"),
-        (["--model", "my-own"], 2, "The window of 'my-own' is not known: pass --window"),
-        (["-w", "0"], 2, "The window is 0 tokens"),
-        (["-w", "-5"], 2, "-5 is below 0"),
-        (["-w", "16q"], 2, "'16q' is no number of tokens; write 128000, 128k or 1m"),
-        (["-w", "1e999k"], 2, "no number of tokens"),
+        (["--model", "my-own"], 2, "The window of 'my-own' is not known: pass it in tokens"),
+        (["-w", "0"], 2, "a window has at least one token"),
+        (["-w", "-5"], 2, "a window has at least one token"),
+        (["-w", "16q"], 2, "The window of '16q' is not known: pass it in tokens"),
+        (["-w", "1e999k"], 2, "The window of '1e999k' is not known"),
         (["-w", "4000", "--model", "my-own"], 0, "the price list does not have 'my-own'"),
         (["-w", "4000", "-p", "forget"], 1, ", ".join(POLICIES)),
         (["-w", "4000", "-p", "keep_last:last=3"], 1, "its options: keep_recent"),
         (["-w", "4000", "-r", "4000"], 1, "less than context_window (4000)"),
         (["-w", "4000", "--provider", "acme"], 2, "'anthropic', 'openai_chat'"),
-        (["-w", "4000", "--html", "no/such/folder/a.html"], 1, "no such file or directory"),
+        (["-w", "4000", "--html", "no/such/folder/a.html"], 2, "there is no folder no/such/folder"),
     ],
 )
 def test_a_mistake_is_a_sentence(
@@ -316,6 +338,129 @@ def test_the_summary_comes_before_the_details(agentic: Agentic, session: Path) -
     assert "and 3 more transcripts: --json has the figures of each" in done.out
 
 
+def named(path: Path, model: str, words: int = 10) -> Path:
+    """Write a session of Claude Code whose reply names its model."""
+    said = [("user", {}), ("assistant", {"model": model})]
+    lines = [
+        {
+            "type": role,
+            "sessionId": "s",
+            "uuid": f"u{at}",
+            "parentUuid": None if not at else "u0",
+            "message": {"role": role, "content": "word " * words, **fields},
+        }
+        for at, (role, fields) in enumerate(said)
+    ]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return path
+
+
+def test_the_model_in_the_file_counts(agentic: Agentic, tmp_path: Path) -> None:
+    """Its tokenizer, its window and its prices, unless another one is named."""
+    session = named(tmp_path / "s.jsonl", "claude-sonnet-4-5")
+
+    own = agentic("replay", session, "-p", "none")
+    other = agentic("replay", session, "-p", "none", "--model", "gpt-4o")
+
+    assert "a window of 200,000 tokens, as in most sessions; --window sets another" in own.err
+    assert "window 200,000" in own.out
+    assert "o200k_base times 1.3" in own.out
+    assert "at the prices of claude-sonnet-4-5" in own.out
+    assert "window 128,000" in other.out
+    assert "o200k_base times" not in other.out
+
+
+def test_stdin_is_read_once_for_model_and_session(agentic: Agentic, tmp_path: Path) -> None:
+    """The window comes from what it names."""
+    content = named(tmp_path / "s.jsonl", "claude-sonnet-4-5").read_bytes()
+
+    assert "window 200,000" in agentic("replay", "-", "-p", "none", stdin=content).out
+
+
+def test_folders_are_searched_deeply(agentic: Agentic, tmp_path: Path) -> None:
+    """As `~/.claude/projects` has one for each project; a few of the other files are named."""
+    named(tmp_path / "projects/-src/s.jsonl", "claude-sonnet-4-5")
+    named(tmp_path / "projects/-src/s/subagents/agent-1.jsonl", "claude-haiku-4-5")
+    for number in range(8):
+        (tmp_path / f"projects/{number}.json").write_text("{}")
+    (tmp_path / "projects/node_modules").mkdir()
+    (tmp_path / "projects/node_modules/package.json").write_text("{}")
+
+    done = agentic("replay", tmp_path / "projects", "-p", "none", "-w", "100k")
+
+    assert done.status == 0
+    assert "all 2 transcripts" in done.out
+    assert "counted for the model that each session names" in done.out
+    assert done.err.count("which is not a message") == 5
+    assert "3 more files are not transcripts either" in done.err
+
+
+def test_what_is_not_understood_has_no_verdict(agentic: Agentic, tmp_path: Path) -> None:
+    """Nor figures, nor a part in those of all; beside others it is told how many are left out."""
+    odd = {"role": "assistant", "content": [{"type": "vision", "prose": "A cat. " * 99}]}
+    for name, lines in {"odd": [{"role": "user", "content": "Hi."}, odd], "plain": []}.items():
+        said = lines or [
+            {"role": "user", "content": "Hi."},
+            {"role": "assistant", "content": "Hm."},
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in said))
+    page = tmp_path / "page.html"
+
+    alone = agentic("replay", tmp_path / "odd.jsonl", "-w", "4k", "--html", page)
+    both = agentic("replay", tmp_path, "-w", "4k", "-p", "none")
+
+    assert alone.out.startswith("No verdict: 100 % of the text was not understood\n")
+    assert "not understood: 1 x part of the kind 'vision' (699 characters)" in alone.out
+    assert "prefix reused" not in alone.out
+    assert "No verdict: 100 % of the text was not understood." in page.read_text()
+    assert 'class="panel"' not in page.read_text()
+    assert both.out.startswith("none: every request fits as it is")
+    assert "1 of 2 transcripts: of the others, too much is not understood" in both.out
+    assert "  No verdict: 100 % of the text was not understood" in both.out
+
+
+def agent(path: Path, window: int, rounds: int) -> Path:
+    """Write the file of an agent with a strategy."""
+    path.write_text(
+        f"model: openai_chat:gpt-4o\ncontext_window: {window}\nstrategies:\n"
+        f"  - trim_rounds:\n      max_rounds: {rounds}\n"
+    )
+    return path
+
+
+def test_a_changed_policy_is_compared(agentic: Agentic, session: Path, tmp_path: Path) -> None:
+    """Session by session: how many requests differ, and the first of them in detail."""
+    old, new = (agent(tmp_path / f"{n}.yaml", n * 1_000, n) for n in (9, 3))
+    short = named(tmp_path / "short.jsonl", "gpt-4o")
+
+    done = agentic("replay", session, short, "-w", "4000", "-p", old, "--compare", new)
+    told = agentic("replay", session, "-w", "4000", "-p", old, "--compare", new, "--json")
+
+    head, _, first, differs, figures, _, second, same = done.out.splitlines()
+    assert head == "1 of 2 sessions would be sent differently by 3 than by 9"
+    assert first == "long (63 messages, agentic messages)"
+    assert re.match(r"  \d+ of 31 requests differ, the first is request \d+: [\d,]+ -> ", differs)
+    assert "peak tokens" in figures
+    assert second.startswith("short (2 messages")
+    assert same == "  no request differs, of 1"
+    [plain] = json.loads(told.out)["sessions"]
+    assert plain["first"] <= plain["differing"] <= plain["requests"] == 31
+    assert plain["sizes"][0] > plain["sizes"][1]
+    assert plain["gone"] > 0
+
+
+def test_a_policy_is_compared_with_what_was_sent(agentic: Agentic, session: Path) -> None:
+    """By default, with the record; with itself, nothing differs."""
+    record = agentic("replay", session, "-w", "4000", "--compare", "digest")
+    itself = agentic("replay", session, "-w", "4000", "-p", "none", "--compare", "as_recorded")
+    wrong = agentic("replay", session, "-w", "4000", "--compare", "digest", "--step", "none")
+
+    assert "by digest than by as_recorded" in record.out
+    assert itself.out.startswith("0 of 1 session would be sent differently")
+    assert wrong.status == 2
+
+
 @pytest.fixture
 def home(tmp_path: Path, talk: Talk, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make a home folder in which pi has left two sessions, and go there."""
@@ -351,7 +496,7 @@ def test_a_machine_without_sessions_is_told(agentic: Agentic, home: Path) -> Non
     done = agentic("replay")
 
     assert done.status == 2
-    assert "is on this machine: name a file or a folder of transcripts" in done.err
+    assert "on this machine: name a file or a folder of transcripts" in done.err
 
 
 def in_terminal(typed: list[str], *arguments: str, cwd: Path) -> str:
@@ -415,7 +560,7 @@ def test_ctrl_c_ends_starting_workers_silently(talk: Talk, tmp_path: Path) -> No
     # What runs in the background begins with Ctrl-C ignored.
     program = (
         "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from agentic.cli import main; sys.exit(main())"
+        "from agentic.app.cli import main; sys.exit(main())"
     )
     command = [sys.executable, "-c", program, "replay", str(tmp_path), "-w", "16k"]
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
+from agentic.app.replay import ContextLimits, make_policy, read_transcripts, replay
 from agentic.context import budget
 from agentic.messages import Message, to_plain
-from agentic.replay import ContextLimits, make_policy, read_transcripts, replay
 from agentic.tokens import for_model
 
 LIMITS = ContextLimits(budget.Policy(2_000), for_model("default"))

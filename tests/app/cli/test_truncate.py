@@ -175,7 +175,7 @@ def test_a_slow_pipe_is_not_awaited() -> None:
         out, err = running.stdout.read(), running.stderr.read()
 
     assert out == b"one\ntwo\n"
-    assert b"whatever follows was not read" in err
+    assert b"the rest was not read" in err
 
 
 def test_a_pipe_may_end_at_the_limit() -> None:
@@ -196,7 +196,7 @@ def test_memory_depends_on_the_limits_alone(tmp_path: Path, mode: str) -> None:
             big.write(line * (1_000_000 // len(line)))
     # Unlike what getrusage tells, this begins anew with the program: the parent's is not in it.
     program = (
-        "import sys; from agentic.cli import main; main();"
+        "import sys; from agentic.app.cli import main; main();"
         "peak = [line for line in open('/proc/self/status') if line.startswith('VmHWM')];"
         "print(peak[0].split()[1], file=sys.stderr)"
     )

@@ -6,7 +6,8 @@ from pathlib import Path
 import attrs
 import pytest
 
-from agentic import config, loop
+from agentic import loop
+from agentic.app import config
 from agentic.messages import ToolCall
 from agentic.testing import ScriptedDecider
 from agentic.tools import Approval, Registry, ToolDefinition

@@ -21,7 +21,7 @@ context:
 LONG = "hello, " + "look at every file of the parser once more. " * 600
 PROGRAM = """
 import asyncio, json, sys
-from agentic import config
+from agentic.app import config
 
 async def talk(session_id, *requests):
     agent = config.find("helper")

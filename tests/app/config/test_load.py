@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic import config
+from agentic.app import config
 from agentic.errors import ConfigError
 from agentic.truncate import Mode
 
@@ -186,23 +186,25 @@ def test_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
     assert (config.load(path).max_turns, config.load(path).name) == (3, "x")
 
 
-def test_import_needs_no_extra_reading_does(run_python: Callable[[str], str]) -> None:
+def test_import_needs_no_extra_reading_does(
+    run_python: Callable[[str], str], remedy: Callable[[str], str]
+) -> None:
     """The message is the line that installs it."""
     printed = run_python(
         "import sys; sys.modules['yaml'] = None\n"
-        "from agentic import config\n"
+        "from agentic.app import config\n"
         "config.AgentConfig(model='anthropic:claude-sonnet-4-5'), config.schema()\n"
         "try: config.loads('{}')\n"
         "except ImportError as absent: print(absent)"
     )
 
-    assert printed == "agentic.config needs PyYAML and cattrs: pip install 'agentic-weave[config]'"
+    assert printed == f"agentic.app.config needs PyYAML and cattrs: {remedy('config')}"
 
 
 def test_program_itself_is_no_missing_module(run_python: Callable[[str], str]) -> None:
     """A console script runs as `__main__`, which was not imported from anywhere."""
     printed = run_python(
-        "from agentic import config\n"
+        "from agentic.app import config\n"
         "try: config.loads('modle: x\\ntools: [\"__main__:look\"]')\n"
         "except config.ConfigProblems as mistaken: print(mistaken)"
     )

@@ -6,7 +6,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentic import config
+from agentic.app import config
 
 WHOLE: dict[str, Any] = {
     "name": "quick",

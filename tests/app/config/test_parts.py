@@ -6,8 +6,9 @@ from pathlib import Path
 import attrs
 import pytest
 
-from agentic import config, history, loop, usage
-from agentic.context.compactors import Digest
+from agentic import history, loop, usage
+from agentic.app import config
+from agentic.context.compactors import Digest, ReadAgain, WithRestoration
 from agentic.context.strategies import ClearToolOutputs, KeepLast
 from agentic.errors import ConfigError
 from agentic.messages import Message, ToolCall
@@ -433,6 +434,20 @@ def test_provider_gets_the_written_window(project: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
+    ("text", "roles"),
+    [("", ("user", None)), ("record_role: system\nstrict_roles: true", ("system", True))],
+)
+def test_roles_of_requests_are_written(
+    project: Path, monkeypatch: pytest.MonkeyPatch, text: str, roles: tuple[str, bool | None]
+) -> None:
+    """For the server of the model, which may have any name there."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    decider = _agent(project, f"model: openai_chat:mine\n{text}").decider()
+
+    assert (decider.record_role, decider.strict_roles) == roles  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
     ("text", "options"),
     [
         # Before Claude 4.5, the reply that is asked for counts against the window.
@@ -494,17 +509,19 @@ def test_server_is_reached_by_dsn() -> None:
     assert isinstance(agent.session("s1").store, history.Archive)
 
 
-def test_uninstalled_driver_is_named(run_python: Callable[[str], str]) -> None:
+def test_uninstalled_driver_is_named(
+    run_python: Callable[[str], str], remedy: Callable[[str], str]
+) -> None:
     """The room of the store says how to install it."""
     printed = run_python(
         "import sys; sys.modules['psycopg'] = None\n"
-        "from agentic import config\n"
+        "from agentic.app import config\n"
         "agent = config.loads('store: {kind: postgres, dsn: x}')\n"
         "try: agent.sessions()\n"
         "except ImportError as absent: print(absent)"
     )
 
-    assert "agentic-weave[postgres]" in printed
+    assert remedy("postgres") in printed
 
 
 def test_part_for_loop_is_a_runner(project: Path) -> None:
@@ -547,3 +564,23 @@ def test_broken_tools_do_not_prevent_status(
 
     assert asyncio.run(session.status()).tokens == 0
     assert "has no 'absent'" in caplog.text
+
+
+def test_files_are_read_again_only_where_that_is_wanted(project: Path) -> None:
+    """By the agent's own tools; a chat wants it."""
+    text = "model: my_agent.py:ready\nstore: {kind: memory}\ntools: [my_agent.py:read]"
+    mine = project / "my_agent.py"
+    mine.write_text(
+        f"{mine.read_text()}\nfrom agentic.tools import tool\n\n\n"
+        "@tool\ndef read(path: str) -> str:\n"
+        '    """Read a file."""\n    return path\n'
+    )
+    agent = _agent(project, text)
+    compactor = agent.session(read_again=True).compactor
+
+    assert isinstance(compactor, WithRestoration)
+    assert isinstance(compactor.restore, ReadAgain)
+    assert compactor.compactor == agent.session().compactor
+    assert compactor.restore.execute is not None
+    result = asyncio.run(compactor.restore.execute(ToolCall("c1", "read", '{"path": "a.py"}')))
+    assert result.output == "a.py"

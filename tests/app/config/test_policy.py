@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import agentic
-from agentic import config, limits
+from agentic import limits
+from agentic.app import config
 from agentic.context.budget import Policy
 from agentic.errors import ConfigError
 from agentic.providers import anthropic
@@ -23,10 +24,19 @@ def test_each_knob_has_its_policy_place() -> None:
         "  max_messages_before_summary: 40\n"
         "  max_tokens_before_summary: 70000\n"
         "  min_recent_messages: 12\n"
+        "  max_request_bytes: 3000000\n"
+        "  max_images: 0\n"
     )
 
     assert agent.policy() == Policy(
-        100_000, 9000, 20_000, max_messages=40, max_tokens=70_000, min_recent_messages=12
+        100_000,
+        9000,
+        20_000,
+        max_messages=40,
+        max_tokens=70_000,
+        min_recent_messages=12,
+        max_request_bytes=3_000_000,
+        max_images=0,
     )
 
 
@@ -186,17 +196,17 @@ def test_budget_numbers_are_written_once() -> None:
     root = Path(agentic.__file__).parent
     found = {
         (node.value, path.relative_to(root).as_posix())
-        for room in ("config", "cli", "session", "context/budget")
+        for room in ("app/config", "app/cli", "app/chat", "session", "context/budget")
         for path in [*(root / room).rglob("*.py"), root / "limits/_model_limits.py"]
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Constant) and node.value in (4_096, 16_384, 20_000, 128_000)
     }
 
     assert sorted(found) == [
-        (4_096, "config/_records.py"),
+        (4_096, "app/config/_records.py"),
         (16_384, "limits/_model_limits.py"),
         (20_000, "context/budget/_policy.py"),
-        (128_000, "config/_records.py"),
+        (128_000, "app/config/_records.py"),
     ]
     assert config.ContextSettings().min_recent_messages == Policy(0).min_recent_messages
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from agentic import config
-from agentic.config import ConfigProblems
+from agentic.app import config
+from agentic.app.config import ConfigProblems
 from agentic.errors import AgenticError, ConfigError
 
 BOMB = "a: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -64,7 +64,7 @@ def _problems(text: str) -> list[config.Problem]:
                 ":2: context.summary_model must be digest, PROVIDER:NAME (anthropic, bedrock, "
                 "cohere, gemini, ollama, openai_chat, openai_responses), FILE.py:NAME or "
                 'PACKAGE.MODULE:NAME or null, got "cheap"; '
-                "put the provider before the name, as in openai_chat:gpt-4.1"
+                "put the provider before the name, as in openai_chat:cheap"
             ),
         ),
         ("context:\n  summary_model: no.py:X", ":2: no.py:X: no such file: "),
@@ -77,12 +77,12 @@ def _problems(text: str) -> list[config.Problem]:
         ),
         ("system_prompt: [a]", ':1: system_prompt must be a text, got ["a"]; write it in quotes'),
         (
-            "model: gpt-4.1",
+            "model: qwen3",
             (
                 ":1: model must be PROVIDER:NAME (anthropic, bedrock, cohere, gemini, ollama, "
                 "openai_chat, openai_responses), FILE.py:NAME or PACKAGE.MODULE:NAME or null, "
-                'got "gpt-4.1"; '
-                "put the provider before the name, as in openai_chat:gpt-4.1"
+                'got "qwen3"; '
+                "put the provider before the name, as in openai_chat:qwen3"
             ),
         ),
         (
@@ -156,6 +156,16 @@ def _problems(text: str) -> list[config.Problem]:
         ("model: ~nobody-here/agent.py:Own", ":1: ~nobody-here/agent.py: there is no such home"),
         ("tools: [~nobody-here/t.py:read]", ":1: ~nobody-here/t.py: there is no such home"),
         (f"tools: [{'long' * 100}.py:read]", ".py:read: no such file: "),
+        ("record_role: tool", ':1: record_role must be user or system, got "tool"; leave'),
+        ("strict_roles: 1", ":1: strict_roles must be true, false or null, got 1"),
+        (
+            "model: anthropic:claude-opus-4-5\nstrict_roles: true",
+            ":2: strict_roles concerns openai_chat and ollama only; leave it out",
+        ),
+        (
+            "model: package.agent:Own\nrecord_role: system",
+            ":2: record_role: system concerns a provider's",
+        ),
         ("model_options: 3", ":1: model_options must be options with their values, got 3"),
         ("tools: recall", ':1: tools must be a list, got "recall"; begin each item with -'),
         (
@@ -301,8 +311,8 @@ def test_mistake_names_file_line_and_key(text: str, said: str) -> None:
             "name: x\n---\nname: y",
             2,
             (
-                ":2: more than one document; put what follows the line --- into a file of its "
-                "own, or leave it out"
+                ":2: more than one document; move what follows the line --- to another file, or "
+                "leave it out"
             ),
         ),
         (

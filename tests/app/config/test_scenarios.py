@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic import config
+from agentic.app import config
 from agentic.context.budget import Compaction
 from agentic.loop import Decision, Input
 from agentic.messages import Message

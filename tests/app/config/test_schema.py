@@ -8,12 +8,15 @@ import jsonschema
 import pytest
 import yaml
 
-from agentic import config
+from agentic.app import config
 
 SHIPPED = Path(config.__file__).parent / "agent.schema.json"
 VALID = [
     "model: anthropic:claude-sonnet-4-5",
     "model: my.package:Decider",
+    "model: gpt-4.1",
+    "model: offline",
+    "context_window: 16k",
     "name: rédacteur\nsystem_prompt: |\n  Long\n  text.",
     "model: ${MODEL}",
     "context: {max_messages_before_summary: null, summary_model: digest}",
@@ -33,7 +36,10 @@ VALID = [
 ]
 INVALID = [
     "modle: x:y",
-    "model: gpt-4.1",
+    "model: qwen3",
+    "model: gpt-oss-20b",
+    "context: {summary_model: offline}",
+    "context_window: 16q",
     "name: a b",
     "name: ''",
     "context: {max_messages: 3}",
@@ -83,8 +89,8 @@ def _accepted_by_load(text: str) -> bool:
 
 
 def test_the_shipped_file_is_current(capsys: pytest.CaptureFixture[str]) -> None:
-    """If not: python -m agentic.config > agentic/config/agent.schema.json."""
-    runpy.run_module("agentic.config", run_name="__main__")
+    """If not: python -m agentic.app.config > agentic/app/config/agent.schema.json."""
+    runpy.run_module("agentic.app.config", run_name="__main__")
 
     assert SHIPPED.read_text() == capsys.readouterr().out
     assert json.loads(SHIPPED.read_text()) == config.schema()

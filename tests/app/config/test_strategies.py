@@ -3,7 +3,7 @@ from typing import Any
 import attrs
 import pytest
 
-from agentic.config._strategies import STRATEGIES
+from agentic.app.config._strategies import STRATEGIES
 
 BY_THE_AGENT = {"counter", "recall", "digest"}
 """Arguments that no file writes."""

@@ -1,16 +1,18 @@
 """The commands of a chat that begin with a slash."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import takewhile
 
 import attrs
 
-from agentic.cli._chat_models import choose_model, list_models
-from agentic.cli._chat_screen import describe_call
-from agentic.cli._chat_session import ChatSession, blaming
-from agentic.cli._compaction import describe_compaction, describe_message, describe_undo
-from agentic.cli._options import whole_number
-from agentic.cli._output import clip, count_of
+from agentic.app.chat._models import choose_model, list_models
+from agentic.app.chat._screen import describe_call
+from agentic.app.chat._session import ChatSession, blaming
+from agentic.app.cli._compaction import describe_compaction, describe_message, describe_undo
+from agentic.app.cli._options import whole_number
+from agentic.app.cli._output import clip, count_of
+from agentic.messages import Message
 from agentic.session import render_context
 
 _COMMAND = re.compile(r"/([A-Za-z?]*)(?:\s+(.*))?", re.DOTALL)
@@ -29,38 +31,38 @@ async def run_command(talk: ChatSession, line: str) -> bool:
     Raises:
         Quit: the command is to leave.
     """
-    found = _COMMAND.fullmatch(line)
-    if found is None:
+    match = _COMMAND.fullmatch(line)
+    if match is None:
         return False
-    slash = SLASHES.get(f"/{found[1].lower()}")
+    slash = SLASHES.get(f"/{match[1].lower()}")
     # Not sent to the model: a misspelt command would cost a request, and a reply that guesses.
     if slash is None:
-        talk.screen.warn(f"There is no /{found[1]}. There are {', '.join(SLASHES)}.")
+        talk.screen.warn(f"There is no /{match[1]}. There are {', '.join(SLASHES)}.")
     else:
-        await slash.do(talk, (found[2] or "").strip())
+        await slash.do(talk, (match[2] or "").strip())
     return True
 
 
 async def _context(talk: ChatSession, _: str) -> None:
     if status := await talk.do(talk.measure()):
         talk.screen.say(render_context(status, bars=not talk.screen.is_plain))
-    if spent := talk.spending.describe():
-        talk.screen.note(f"This chat: {spent}.")
+    if cost := talk.spending.describe():
+        talk.screen.note(f"This chat: {cost}.")
 
 
 async def _summarize(talk: ChatSession, focus: str) -> None:
-    if done := await talk.do(talk.session.summarize(focus or None)):
-        told = describe_compaction(done)
-        talk.screen.say(told.replace("→", "to") if talk.screen.is_plain else told)
+    if compaction := await talk.do(talk.session.summarize(focus or None)):
+        sentence = describe_compaction(compaction)
+        talk.screen.say(sentence.replace("→", "to") if talk.screen.is_plain else sentence)
     await talk.do(talk.measure())
 
 
 async def _undo(talk: ChatSession, _: str) -> None:
-    if (taken := await talk.do(talk.undo())) is None:
+    if (count := await talk.do(talk.undo())) is None:
         return
-    if taken:
-        brings = "brings it back" if taken == 1 else "brings them back"
-        talk.screen.say(f"Taken back: {count_of(taken, 'message')}. /restore {brings}.")
+    if count:
+        brings = "brings it back" if count == 1 else "brings them back"
+        talk.screen.say(f"Taken back: {count_of(count, 'message')}. /restore {brings}.")
     else:
         talk.screen.say("There is no exchange to take back: /restore undoes a summary.")
 
@@ -72,8 +74,8 @@ async def _restore(talk: ChatSession, _: str) -> None:
 
 
 async def _history(talk: ChatSession, count: str) -> None:
-    wanted = whole_number(count) if count else _HISTORY
-    if not wanted:
+    most = whole_number(count) if count else _HISTORY
+    if not most:
         talk.screen.warn(
             f"/history takes a number of messages, such as /history 50, not {clip(count, 20)!r}."
         )
@@ -81,15 +83,34 @@ async def _history(talk: ChatSession, count: str) -> None:
     messages = await talk.do(talk.session.store.full())
     if messages is None:
         return
-    latest = max(0, len(messages) - wanted)
+    taken_back = await _taken_back(talk, messages)
+    latest = max(0, len(messages) - most)
     if latest:
         earlier = count_of(latest, "earlier message")
         talk.screen.note(f"{earlier}; /history {len(messages)} shows all.")
     # Numbered from the start of the session, as `agentic replay --step` does.
     for number, message in enumerate(messages[latest:], latest + 1):
-        talk.screen.say(f"{f'm{number}':>5} {describe_message(message)}")
+        mark = "  (taken back)" if number in taken_back else ""
+        talk.screen.say(f"{f'm{number}':>5} {describe_message(message)}{mark}")
     if not messages:
         talk.screen.note("Nothing has been said yet.")
+
+
+async def _taken_back(talk: ChatSession, messages: Sequence[Message]) -> set[int]:
+    """Return the numbers of the messages that are neither in the history nor in its summary."""
+    history = await talk.do(talk.session.store.load()) or []
+    summaries = [each.summary for each in history if each.summary is not None]
+    # The indices of a summary leave out the leading system messages.
+    leading = sum(1 for _ in takewhile(lambda each: each.role == "system", messages))
+    summary_end = max((each.last_message_idx + 1 for each in summaries), default=0) + leading
+    positions, end = set[int](), len(history)
+    # From the end: after /undo, the same request may have been typed again.
+    for number in range(len(messages), 0, -1):
+        if end and messages[number - 1] == history[end - 1]:
+            end -= 1
+        elif number > summary_end:
+            positions.add(number)
+    return positions
 
 
 async def _open(talk: ChatSession, number: str) -> None:
@@ -97,12 +118,12 @@ async def _open(talk: ChatSession, number: str) -> None:
     if not last:
         talk.screen.warn("There is no tool call to open yet.")
         return
-    wanted = whole_number(number) if number else last
-    if wanted is None or not 1 <= wanted <= last:
-        told = f"/open takes the number of a tool call, 1 to {last}, not {clip(number, 20)!r}."
-        talk.screen.warn(told)
+    place = whole_number(number) if number else last
+    if place is None or not 1 <= place <= last:
+        sentence = f"/open takes the number of a tool call, 1 to {last}, not {clip(number, 20)!r}."
+        talk.screen.warn(sentence)
         return
-    outcome = talk.outcomes[wanted - 1]
+    outcome = talk.outcomes[place - 1]
     result = outcome.result
     # The history may hold the output cut; the store keeps the whole of it.
     get = getattr(talk.session.store, "get", None)
@@ -116,8 +137,8 @@ async def _open(talk: ChatSession, number: str) -> None:
 async def _model(talk: ChatSession, name: str) -> None:
     if not name:
         # Without a list, because Ctrl-C stopped it, the name is still known.
-        found = await talk.do(list_models(talk.agent))
-        talk.screen.say(found or talk.agent.model or "no model")
+        models = await talk.do(list_models(talk.agent))
+        talk.screen.say(models or talk.agent.model or "no model")
         return
     if await talk.do(_changed(talk, name)):
         talk.screen.say(f"Now served by {name}.")

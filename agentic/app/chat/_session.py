@@ -12,10 +12,10 @@ import attrs
 import click
 
 from agentic import events, usage
-from agentic.cli._chat_input import ChatApprover
-from agentic.cli._chat_screen import Screen, describe_size
-from agentic.cli._output import describe_problem
-from agentic.config import AgentConfig, ConfigProblems
+from agentic.app.chat._input import ChatApprover
+from agentic.app.chat._screen import Screen, describe_size
+from agentic.app.cli._output import describe_failure
+from agentic.app.config import AgentConfig, ConfigProblems
 from agentic.loop import Decision, Runner
 from agentic.messages import Message, ToolCall, ToolResult
 from agentic.session import Session, Status
@@ -170,9 +170,9 @@ class ChatSession:
 
     async def undo(self) -> int:
         """Take back the last exchange, and return how many messages it had."""
-        taken = len((await self.session.undo_exchange()).dropped)
+        count = len((await self.session.undo_exchange()).dropped)
         await self.measure()
-        return taken
+        return count
 
     def stop(self) -> None:
         """Stop the work that is under way, as Ctrl-C does."""
@@ -192,7 +192,7 @@ class ChatSession:
             self.screen.end_line()
             self.screen.warn("Stopped. What has arrived is kept.")
         except Exception as problem:  # noqa: BLE001  the chat continues, whatever a decider raised
-            self.screen.warn(describe_problem(problem) or f"{type(problem).__name__}: {problem}")
+            self.screen.warn(describe_failure(problem) or f"{type(problem).__name__}: {problem}")
         finally:
             # Whatever the work came to, a screen that is gone ends the chat.
             self.screen.check()
@@ -289,16 +289,16 @@ async def _staying(work: Coroutine[Any, Any, _T]) -> _T:
     """Do some work that must not end the program if it fails."""
     try:
         return await work
-    except SystemExit as left:
+    except SystemExit as exit_:
         raise click.ClickException(
-            f"sys.exit({left.code!r}) was called instead of a reply: the chat continues."
-        ) from left
+            f"sys.exit({exit_.code!r}) was called instead of a reply: the chat continues."
+        ) from exit_
 
 
 def _made(
     agent: AgentConfig, session_id: str, approver: ChatApprover | None
 ) -> tuple[Session, Runner]:
-    session = agent.session(session_id)
+    session = agent.session(session_id, read_again=True)
     return session, agent.runner(session, approver=approver)
 
 

@@ -12,10 +12,10 @@ from typing import Protocol
 
 import attrs
 
-from agentic._tool_definition import ToolDefinition
-from agentic.cli._chat_screen import Screen, describe_call
-from agentic.cli._output import printable
+from agentic.app.chat._screen import Screen, describe_call
+from agentic.app.cli._output import printable
 from agentic.messages import ToolCall
+from agentic.protocols import ToolDefinition
 from agentic.tools import Approval
 
 try:
@@ -30,6 +30,7 @@ _ANSWER = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _EXPLANATION = "Answer once, always (for this tool, in this chat), or no, because ..."
+_FIRST = "always allows this tool in this chat. `approve: never` in the agent's file allows all."
 _STOPPED = "the user stopped the run"
 
 
@@ -95,6 +96,8 @@ class ChatApprover:
     """Stops the run: what Ctrl-C does at a question, too."""
     _always: set[str] = attrs.field(factory=set, init=False)
     """The tools that are not asked about again."""
+    _has_asked: bool = attrs.field(default=False, init=False)
+    """Whether the answers have been explained."""
     _asking: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False)
     """The calls of one turn wait for one another: there is one keyboard."""
 
@@ -112,9 +115,12 @@ class ChatApprover:
 
     async def _ask(self, call: ToolCall) -> tuple[str, str]:
         self.screen.say(describe_call(call))
+        if not self._has_asked:
+            self._has_asked = True
+            self.screen.note(_FIRST)
         question = printable(f"Run {call.name}? [once / always / no, because ...] ")
-        while (given := await self.prompt.ask(question)) is not None:
-            if answer := _read_answer(given):
+        while (line := await self.prompt.ask(question)) is not None:
+            if answer := _read_answer(line):
                 return answer
             self.screen.note(_EXPLANATION)
         # Ctrl-C at a question refuses this call and ends the run, as it does everywhere else.
@@ -130,11 +136,11 @@ def _read_answer(text: str) -> tuple[str, str] | None:
     >>> _read_answer("no"), _read_answer("nothing"), _read_answer("")
     (('no', ''), None, None)
     """
-    found = _ANSWER.fullmatch(text.strip())
-    if found is None:
+    match = _ANSWER.fullmatch(text.strip())
+    if match is None:
         return None
-    kind = str(found.lastgroup)
-    return kind, found["no"] or ""
+    kind = str(match.lastgroup)
+    return kind, match["no"] or ""
 
 
 def _typed() -> Iterator[str | None]:
@@ -161,18 +167,18 @@ def _joined(lines: Iterable[str | None]) -> Generator[str, None, None]:
     >>> list(_joined(["one \\", "two", "", "three \\", None, "four"]))
     ['one \ntwo', 'four']
     """
-    held: list[str] = []
+    pieces: list[str] = []
     for line in lines:
         if line is None:
-            held.clear()
+            pieces.clear()
             continue
-        held.append(line.removesuffix("\\"))
+        pieces.append(line.removesuffix("\\"))
         if line.endswith("\\"):
             continue
-        if text := "\n".join(held).strip():
+        if text := "\n".join(pieces).strip():
             yield text
-        held.clear()
-    if text := "\n".join(held).strip():
+        pieces.clear()
+    if text := "\n".join(pieces).strip():
         yield text
 
 
@@ -181,8 +187,8 @@ def _complete(words: list[str]) -> None:
         return
 
     def nth(begin: str, state: int) -> str | None:
-        found = [word for word in words if word.startswith(begin)] if begin else []
-        return found[state] if state < len(found) else None
+        matches = [word for word in words if word.startswith(begin)] if begin else []
+        return matches[state] if state < len(matches) else None
 
     readline.set_completer(nth)
     # By default a slash begins a new word.

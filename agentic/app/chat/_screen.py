@@ -17,12 +17,12 @@ from rich.console import Console
 from rich.text import Text
 
 from agentic import events
-from agentic.cli._output import clip, count_of, end_sentence, escape, printable
+from agentic.app.cli._output import clip, count_of, end_sentence, escape, printable
 from agentic.messages import ToolCall, ToolResult
 from agentic.session import Status
 
 if TYPE_CHECKING:
-    from agentic.cli._chat_terminal import LiveReply
+    from agentic.app.chat._terminal import LiveReply
 
 _ARGUMENTS_WIDTH = 100
 _MESSAGE_WIDTH = 300
@@ -34,10 +34,20 @@ _LEAST_WIDTH = 10
 def describe_size(status: Status) -> str:
     """Return the size of the context, and of the limit that it reaches first.
 
+    The number of messages is shown from half of its limit on, if that limit is the nearer one.
+
     >>> describe_size(Status(summary=None, messages=2, max_messages=30, tokens=557,
     ...                      max_tokens=11_904, will_trigger=False))
     '557 / 11,904 tokens (5%)'
+    >>> describe_size(Status(summary=None, messages=28, max_messages=30, tokens=557,
+    ...                      max_tokens=11_904, will_trigger=True))
+    '28 / 30 messages (93%), 557 tokens'
     """
+    if status.messages_percent >= max(50, status.tokens_percent):
+        share = f"({status.messages_percent:.0f}%)"
+        return (
+            f"{status.messages} / {status.max_messages} messages {share}, {status.tokens:,} tokens"
+        )
     if status.max_tokens is None:
         return f"{status.tokens:,} tokens"
     return f"{status.tokens:,} / {status.max_tokens:,} tokens ({status.tokens_percent:.0f}%)"
@@ -100,7 +110,7 @@ class Screen:
     def make_live(self) -> None:
         """Render Markdown from now on, and show what is being waited for."""
         # Imported here: a pipe renders nothing.
-        from agentic.cli._chat_terminal import LiveReply  # noqa: PLC0415
+        from agentic.app.chat._terminal import LiveReply  # noqa: PLC0415
 
         self.live = LiveReply(self.out)
 
@@ -193,17 +203,17 @@ class Screen:
             raise self.gone
 
     def _show_block(self, call: ToolCall, result: ToolResult, number: int, took: str) -> None:
-        failed = result.error is not None
+        is_error = result.error is not None
         size = count_of(len(result.output), "character")
         message = result.error.message if result.error else size
         name = clip(call.name, max(_LEAST_WIDTH, self.out.width // 3))
-        begin = f"{'✗' if failed else '▸'} {number} {name}"
+        begin = f"{'✗' if is_error else '▸'} {number} {name}"
         room = self.out.width - cell_len(f"{begin}  ·  · {took}")
         outcome = clip(message, max(_LEAST_WIDTH, 2 * room // 3))
         room -= cell_len(outcome)
         arguments = f" {clip(call.arguments, room)}" if room >= _LEAST_WIDTH else ""
         line = f"{begin}{arguments} · {outcome} · {took}"
-        (self.warn if failed else self.note)(clip(line, self.out.width))
+        (self.warn if is_error else self.note)(clip(line, self.out.width))
 
     def _follow(self, live: "LiveReply", event: events.Event) -> None:
         """Take over what the line below a growing reply says."""
@@ -235,8 +245,8 @@ class Screen:
     def _print(self, console: Console, text: str, style: str) -> None:
         self.end_line()
         # What is not an answer is wrapped between words; an answer may be copied as it is.
-        wrapped = self.live is not None and bool(style)
-        self._guard(console.print, Text(printable(text), style), soft_wrap=not wrapped)
+        wraps = self.live is not None and bool(style)
+        self._guard(console.print, Text(printable(text), style), soft_wrap=not wraps)
 
     def _guard(self, do: Callable[..., object], *arguments: object, **options: object) -> None:
         try:

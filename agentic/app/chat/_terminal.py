@@ -37,7 +37,7 @@ from rich.segment import Segment
 from rich.syntax import Syntax
 from rich.text import Text
 
-from agentic.cli._output import printable
+from agentic.app.cli._output import printable
 
 try:
     import termios
@@ -164,10 +164,10 @@ class LiveReply:
         if "\n" not in text or len(self._growing) < _GROWTH * self._parsed:
             return
         length = _complete_length(self._growing)
-        done, self._growing = self._growing[:length], self._growing[length:]
+        complete, self._growing = self._growing[:length], self._growing[length:]
         self._parsed = len(self._growing)
-        if done:
-            self._print(done)
+        if complete:
+            self._print(complete)
 
     def finish(self) -> None:
         """Print the rest of a reply, which is complete or was broken off."""
@@ -219,12 +219,12 @@ class LiveReply:
 
     def _describe(self) -> str:
         seconds = time.monotonic() - self._started
-        told = [f"{seconds:.0f} s"]
-        told += [] if self.sent is None else [f"{self.sent:,} tokens sent"]
-        told += [f"~{self.received:,} received"] if self.received else []
-        told += [self.activity] if self.activity else []
+        parts = [f"{seconds:.0f} s"]
+        parts += [] if self.sent is None else [f"{self.sent:,} tokens sent"]
+        parts += [f"~{self.received:,} received"] if self.received else []
+        parts += [self.activity] if self.activity else []
         frame = _FRAMES[int(seconds * _FRAMES_A_SECOND) % len(_FRAMES)]
-        return f"{frame} {' · '.join(told)}"
+        return f"{frame} {' · '.join(parts)}"
 
 
 @attrs.frozen
@@ -239,9 +239,9 @@ class _SlashesAndFiles(Completer):
     ) -> Iterable[Completion]:
         """Yield what the word before the cursor may become."""
         text = document.text_before_cursor
-        found = [word for word in self.words if text and word.startswith(text)]
-        if found:
-            yield from (Completion(word, start_position=-len(text)) for word in found)
+        matches = [word for word in self.words if text and word.startswith(text)]
+        if matches:
+            yield from (Completion(word, start_position=-len(text)) for word in matches)
             return
         word = text.rpartition(" ")[2].rpartition("\n")[2].removeprefix("@")
         with contextlib.suppress(OSError, RuntimeError):  # an unreadable folder, an unknown ~user
@@ -351,9 +351,9 @@ class _Code(markdown.CodeBlock):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         code = str(self.text).rstrip()
-        highlighted = Syntax(code, self.lexer_name, theme=self.theme).highlight(code)
-        highlighted.rstrip()
-        yield Padding(highlighted, (0, 0, 0, 2))
+        markup = Syntax(code, self.lexer_name, theme=self.theme).highlight(code)
+        markup.rstrip()
+        yield Padding(markup, (0, 0, 0, 2))
 
 
 class _Markdown(markdown.Markdown):
