@@ -25,8 +25,8 @@ STATEMENTS = [
     "from agentic.__main__ import main; import sys; sys.argv[1:] = ['--version']; main()",
 ]
 ROOMS = """errors limits usage messages tokens events context.strategies context.compactors
-    context.budget context.view history history.sqlite tools providers bridges.dicts replay config
-    cli testing"""
+    context.budget context.view history history.sqlite tools providers bridges.dicts app.replay
+    app.config app.cli testing"""
 
 
 def main() -> None:

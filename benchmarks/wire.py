@@ -25,9 +25,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from agentic.app.replay import read_transcripts
 from agentic.messages import Message, ToolCall, ToolResult
 from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
-from agentic.replay import read_transcripts
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 ADAPTERS = (openai_chat, anthropic, gemini, openai_responses, bedrock)

@@ -3,6 +3,8 @@
 One row for each entry point, strategy, window and shape. The server is strict and counts what it
 would refuse, so that a run goes on and each of its requests is judged: `binding` is what a lenient
 server refuses, and with `loop` it is what a strict one refuses. `--sent` refuses in earnest.
+`changes` are the requests that do not extend the last one, as the server reads them; `epochs` are
+those that the View reports. With epochs, they are equal.
 """
 
 import argparse
@@ -15,6 +17,7 @@ import time
 import warnings
 from collections.abc import Iterator
 
+from agentic.events import epoch_start
 from benchmarks.binding._case import SHAPES, STRATEGIES, WINDOWS, Case, Entry, Row
 
 _MODULES = ("loops", "dicts", "frameworks")
@@ -27,6 +30,7 @@ _HEADINGS = (
         "stale",
         "dropped",
         "changes",
+        "epochs",
         "cache",
         "dollars",
     ),
@@ -50,9 +54,9 @@ def main() -> int:
     if options.defaults:
         from benchmarks.binding import defaults  # noqa: PLC0415
 
-        return defaults.main()
+        return defaults.main(options.window or defaults.WINDOWS)
     print(f"| {' | '.join(_HEADINGS)} |\n|{'---|' * len(_HEADINGS)}")
-    combinations = itertools.product(options.strategy, options.window, options.shape)
+    combinations = itertools.product(options.strategy, options.window or WINDOWS, options.shape)
     for (name, entry), how in itertools.product(_entries(options.only), [*combinations]):
         strategy, window, shape = how
         case = Case.make(shape, window, strategy, counted=not options.sent)
@@ -65,7 +69,7 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.binding", description=__doc__)
     parser.add_argument("only", nargs="*", help="parts of the names of entry points")
-    parser.add_argument("--window", type=int, nargs="+", default=[*WINDOWS])
+    parser.add_argument("--window", type=int, nargs="+")
     parser.add_argument("--shape", nargs="+", choices=[*SHAPES], default=[*SHAPES])
     parser.add_argument("--strategy", nargs="+", choices=[*STRATEGIES], default=[*STRATEGIES])
     parser.add_argument("--sent", action="store_true", help="refuse, and do not only count")
@@ -84,12 +88,19 @@ def _entries(only: list[str]) -> Iterator[tuple[str, Entry]]:
 
 def _run(name: str, entry: Entry, case: Case) -> Row:
     started = time.perf_counter()
+    problem, epochs = "", 0
+
+    def note(_: object, **__: object) -> None:
+        nonlocal epochs
+        epochs += 1
+
     try:
-        asyncio.run(entry(case))  # type: ignore[arg-type]
-    except Exception as problem:  # noqa: BLE001  one entry point must not end the table
-        return Row(entry=name, case=case, problem=f"{type(problem).__name__}: {problem}")
+        with epoch_start.connected_to(note):
+            asyncio.run(entry(case))  # type: ignore[arg-type]
+    except Exception as error:  # noqa: BLE001  one entry point must not end the table
+        problem = f"{type(error).__name__}: {error}"
     print(f"{name}: {time.perf_counter() - started:.1f} s", file=sys.stderr)
-    return Row(entry=name, case=case)
+    return Row(entry=name, case=case, epochs=epochs, problem=problem)
 
 
 def _written(row: Row) -> str:
@@ -102,7 +113,7 @@ def _written(row: Row) -> str:
         *(row.entry, case.strategy, f"{case.window:,}", case.shape, report.requests),
         *(binding, binding + loop),
         ", ".join(f"{number} {reason}" for reason, number in others.items()) or 0,
-        *(report.reasoning_lost, report.reasoning_stale, dropped, report.changes),
+        *(report.reasoning_lost, report.reasoning_stale, dropped, report.changes, row.epochs),
         *(f"{report.cache_share:.0%}", f"{report.dollars:.2f}"),
     )
     problem = f" given up: {row.problem} |" if row.problem else ""

@@ -6,7 +6,8 @@ from typing import Any
 
 import attrs
 
-from agentic.context.budget import Policy
+from agentic.context.budget import Compactor, Policy
+from agentic.context.compactors import Continuation
 from agentic.context.strategies import ClearToolOutputs, ContextStrategy, FitContextWindow
 from agentic.testing import AgentScript, ModelServer, ServerReport
 from agentic.tokens import CharCounter
@@ -19,6 +20,7 @@ __all__ = [
     "Case",
     "Entry",
     "Row",
+    "asks_for_summary",
     "output_of",
     "path_of",
     "policy_of",
@@ -57,6 +59,8 @@ class Case:
     strategy: str
     server: ModelServer
     script: AgentScript
+    continues: bool = False
+    """Whether summaries are asked of the agent's own model, by a request that extends the last."""
 
     @classmethod
     def make(cls, shape: str, window: int, strategy: str, *, counted: bool) -> "Case":
@@ -76,6 +80,10 @@ class Case:
         """Return the policy of the window."""
         return policy_of(self.window)
 
+    def compactor(self) -> Compactor | None:
+        """Return a new compactor; None for the default, a digest."""
+        return Continuation() if self.continues else None
+
     def strategies(self) -> list[ContextStrategy]:
         """Return new strategies."""
         return STRATEGIES[self.strategy](self.window)
@@ -91,6 +99,8 @@ class Row:
 
     entry: str
     case: Case
+    epochs: int = 0
+    """How many times the View reported that an epoch begins."""
     problem: str = ""
     """Why the run was given up, if it was."""
 
@@ -115,6 +125,11 @@ def requests(case: Case) -> Iterator[str]:
         turn = case.script.rounds + 1
         if case.script.answered // turn == before // turn:
             case.script.skip_turn()
+
+
+def asks_for_summary(body: Any) -> bool:
+    """Return whether a request extends another one by the question for a summary."""
+    return "about to be left out" in str(body)[-6_000:]
 
 
 def output_of(path: str) -> str:

@@ -5,7 +5,7 @@ Dollars are those of the server's prompt cache, at Anthropic's prices. Evidence 
 request shows a whole line. It is judged where it judges it, in the requests that were sent.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from agentic.context.budget import Policy
 from agentic.context.compactors import Digest
@@ -24,15 +24,21 @@ _HEADINGS = (
 )
 
 
-def main() -> int:
+WINDOWS = (200_000, 128_000, 32_000)
+
+
+def main(windows: Sequence[int] = WINDOWS) -> int:
     """Print a row for each window and policy; return the exit status."""
     sessions = [session for session in read_sessions() if session.is_long]
     if not sessions:
         print(f"skipped: no recorded sessions in {FOLDER}")
         return 0
     print(f"{_HEADINGS}\n|{'---|' * 9}")
-    for window in (128_000, 32_000):
+    for window in windows:
         larger = [each for each in sessions if size_of(each.messages) > window // 2]
+        if not larger:
+            print(f"no session is larger than half of {window:,} tokens")
+            continue
         whole = 0.0
         for policy, digest in _policies(window):
             runs = [_run(session, policy, digest) for session in larger]

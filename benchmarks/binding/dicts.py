@@ -16,7 +16,7 @@ from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_re
 from agentic.testing import ServerReply
 from benchmarks.binding._case import Case, Entry, output_of, path_of, requests
 
-__all__ = ["ENTRIES"]
+__all__ = ["CLIENTS", "ENTRIES", "Client"]
 
 _SYSTEM = "You read files, and say what they do. Be brief."
 _SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
@@ -27,7 +27,7 @@ _Fit = Callable[[_Request, bool], Awaitable[_Request]]
 
 
 @attrs.frozen(kw_only=True)
-class _Client:
+class Client:
     """How a loop speaks one wire."""
 
     module: Any
@@ -60,7 +60,7 @@ def _anthropic_results(items: list[Any]) -> list[Any]:
     return [{"role": "user", "content": results}] if results else []
 
 
-_ANTHROPIC = _Client(
+_ANTHROPIC = Client(
     module=anthropic,
     path="/v1/messages",
     items="messages",
@@ -89,7 +89,7 @@ def _responses_results(items: list[Any]) -> list[Any]:
     ]
 
 
-_RESPONSES = _Client(
+_RESPONSES = Client(
     module=openai_responses,
     path="/v1/responses",
     items="input",
@@ -118,7 +118,7 @@ def _chat_results(items: list[Any]) -> list[Any]:
 
 
 _FUNCTION = {"name": "read", "description": _ABOUT, "parameters": _SCHEMA}
-_CHAT = _Client(
+_CHAT = Client(
     module=openai_chat,
     path="/v1/chat/completions",
     items="messages",
@@ -144,7 +144,7 @@ def _bedrock_results(items: list[Any]) -> list[Any]:
 
 
 _SPEC = {"name": "read", "description": _ABOUT, "inputSchema": {"json": _SCHEMA}}
-_BEDROCK = _Client(
+_BEDROCK = Client(
     module=bedrock,
     path="/model/us.anthropic.claude-fable-5-2-v1:0/converse",
     items="messages",
@@ -171,7 +171,7 @@ def _gemini_results(items: list[Any]) -> list[Any]:
 
 
 _DECLARED = {"name": "read", "description": _ABOUT, "parametersJsonSchema": _SCHEMA}
-_GEMINI = _Client(
+_GEMINI = Client(
     module=gemini,
     path="/v1beta/models/gemini-3-pro:generateContent",
     items="contents",
@@ -185,12 +185,16 @@ _GEMINI = _Client(
 )
 
 
-async def _fit_list(client: _Client, case: Case, *, in_place: bool = False) -> None:
+CLIENTS = {each.module.NAME: each for each in (_ANTHROPIC, _RESPONSES, _CHAT, _BEDROCK, _GEMINI)}
+"""By the name of the adapter."""
+
+
+async def _fit_list(client: Client, case: Case, *, in_place: bool = False) -> None:
     """Fit the list alone; `in_place`: the owner keeps what was sent, as with Strands."""
     conversation = _conversation(client, case)
 
     async def fit(request: _Request, refused: bool) -> _Request:
-        fitting = conversation.fit(request[client.items], refused=refused)
+        fitting = await conversation.fit_async(request[client.items], refused=refused)
         if in_place:
             request[client.items][:] = fitting
         return {**request, client.items: fitting}
@@ -198,23 +202,23 @@ async def _fit_list(client: _Client, case: Case, *, in_place: bool = False) -> N
     await _talk(client, case, fit, conversation)
 
 
-async def _fit_request(client: _Client, case: Case) -> None:
+async def _fit_request(client: Client, case: Case) -> None:
     conversation = _conversation(client, case)
 
     async def fit(request: _Request, refused: bool) -> _Request:
-        return conversation.fit_request(request, refused=refused)
+        return await conversation.fit_request_async(request, refused=refused)
 
     await _talk(client, case, fit, conversation)
 
 
-async def _through_proxy(client: _Client, case: Case) -> None:
+async def _through_proxy(client: Client, case: Case) -> None:
     """Send everything through the proxy, which is an ASGI application in this process."""
     import httpx  # noqa: PLC0415  an extra
 
-    from agentic.bridges.proxy import Proxy  # noqa: PLC0415
+    from agentic.app.proxy import Proxy  # noqa: PLC0415
 
     with case.server.serve() as url:
-        proxy = Proxy(url, case.policy, strategies=case.strategies())
+        proxy = Proxy(url, case.policy, compactor=case.compactor(), strategies=case.strategies())
         transport = httpx.ASGITransport(app=proxy)
 
         async with httpx.AsyncClient(transport=transport, base_url="http://proxy") as http:
@@ -227,14 +231,25 @@ async def _through_proxy(client: _Client, case: Case) -> None:
                 return request
 
             await _talk(client, case, fit, None, post)
+        await proxy.close()
 
 
-def _conversation(client: _Client, case: Case) -> Conversation:
-    return Conversation(client.module, case.policy, strategies=case.strategies())
+def _conversation(client: Client, case: Case) -> Conversation:
+    async def ask(request: Any) -> Any:
+        whole = request if isinstance(request, dict) else {**client.rest, client.items: request}
+        return case.server.post(client.path, json.loads(json.dumps(whole))).body
+
+    return Conversation(
+        client.module,
+        case.policy,
+        compactor=case.compactor(),
+        strategies=case.strategies(),
+        ask=ask,
+    )
 
 
 async def _talk(
-    client: _Client,
+    client: Client,
     case: Case,
     fit: _Fit,
     conversation: Conversation | None,

@@ -31,11 +31,14 @@ async def _langchain(hook: Any, case: Case) -> None:
     with case.server.serve() as url:
         options: Any = {"model": _MODEL, "base_url": url, "api_key": "none"}
         model = ChatAnthropic(**options, max_retries=0)
+        middleware = ContextMiddleware(
+            case.policy, hook=hook, compactor=case.compactor(), strategies=case.strategies()
+        )
         agent: Any = create_agent(
             model,
             [read],
             system_prompt=_SYSTEM,
-            middleware=[ContextMiddleware(case.policy, hook=hook, strategies=case.strategies())],
+            middleware=[middleware],
             checkpointer=InMemorySaver(),
         )
         thread = {"configurable": {"thread_id": "1"}, "recursion_limit": _STEPS}
@@ -56,7 +59,9 @@ async def _pydantic_ai(case: Case) -> None:
     with case.server.serve() as url:
         client = AsyncAnthropic(base_url=url, api_key="none", max_retries=0)
         model = AnthropicModel(_MODEL, provider=AnthropicProvider(anthropic_client=client))
-        budget = ContextBudget[None](case.policy, strategies=case.strategies())
+        budget = ContextBudget[None](
+            case.policy, compactor=case.compactor(), strategies=case.strategies()
+        )
         agent = Agent(model, system_prompt=_SYSTEM, capabilities=[budget])
 
         @agent.tool_plain
@@ -94,7 +99,7 @@ async def _openai_agents(session_of: Callable[[], Any], case: Case) -> None:
         client = AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
         model = OpenAIResponsesModel("gpt-6.2-sol", client)
         agent: Any = Agent(name="reader", instructions=_SYSTEM, model=model, tools=[read])
-        budget = InputFilter(case.policy, strategies=case.strategies())
+        budget = InputFilter(case.policy, compactor=case.compactor(), strategies=case.strategies())
         config = RunConfig(call_model_input_filter=budget, tracing_disabled=True)
         session = session_of()
         for text in requests(case):

@@ -60,10 +60,16 @@ async def _chat(url: str, limits: ModelLimits) -> AsyncIterator[Any]:
 @asynccontextmanager
 async def _litellm(url: str, limits: ModelLimits) -> AsyncIterator[Any]:
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it asks the network
-    from agentic.bridges import litellm  # noqa: PLC0415  an extra
+    import litellm as library  # noqa: PLC0415  an extra
+
+    from agentic.bridges import litellm  # noqa: PLC0415
 
     options = {"api_base": url, "api_key": "none", "max_tokens": _REPLY_TOKENS, "num_retries": 0}
-    yield litellm.Decider("anthropic/claude-fable-5-2", options=options, limits=limits)
+    try:
+        yield litellm.Decider("anthropic/claude-fable-5-2", options=options, limits=limits)
+    finally:
+        untyped: Any = library
+        await untyped.close_litellm_async_clients()  # it keeps them for the next call
 
 
 async def _with_runner(make: _Make, case: Case) -> None:
@@ -74,7 +80,7 @@ async def _with_runner(make: _Make, case: Case) -> None:
                 decider,
                 Registry([read]),
                 MemoryStore(),
-                Manager(COUNTER, Digest(), case.policy),
+                Manager(COUNTER, case.compactor() or Digest(), case.policy),
                 strategies=case.strategies(),
                 max_turns=_TURNS,
                 system_prompt=_SYSTEM,
@@ -90,7 +96,7 @@ async def _with_session(make: _Make, case: Case) -> None:
             MemoryStore(),
             counter=COUNTER,
             policy=case.policy,
-            compactor=Digest(),
+            compactor=case.compactor() or Digest(),
             strategies=case.strategies(),
             system_prompt=_SYSTEM,
             executor=Registry([read]),

@@ -8,9 +8,9 @@ import json
 import time
 from typing import Any
 
+from agentic.app.proxy._body import RequestBody
+from agentic.app.proxy._pool import ProxyPool
 from agentic.bridges.dicts import Conversation
-from agentic.bridges.proxy._body import RequestBody
-from agentic.bridges.proxy._pool import ProxyPool
 from agentic.providers import openai_chat
 from benchmarks.bridges._scenario import TURNS, WINDOW, Figures, turns
 from benchmarks.bridges.dicts import _items
@@ -51,8 +51,8 @@ def _time(window: int | None) -> float:
 
 
 async def _pass_on(pool: ProxyPool, raw: bytes) -> Any:
-    body = RequestBody.read(raw, pool.texts("ann", openai_chat))
-    pooled = await pool.take("ann", openai_chat, body.data["messages"], len(raw))
+    body = RequestBody.read(raw, pool.texts("ann", openai_chat.ADAPTER))
+    pooled = await pool.take("ann", openai_chat.ADAPTER, body.data["messages"], len(raw))
     pooled.text = body.list_text("messages")
     fitted = await pooled.conversation.fit_request_async(body.data)
     sent = raw if body.is_same(fitted) else body.write(fitted)

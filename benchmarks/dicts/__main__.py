@@ -1,6 +1,7 @@
 """What `bridges.dicts.Conversation.fit` costs at every turn of a list of OpenAI dicts.
 
     python -m benchmarks.dicts [turns]
+    python -m benchmarks.dicts --against COMMIT
 
 A list that grows to 2,000 turns (4,000 messages) is sent at each of them: as it is, and as equal
 but new objects, as a checkpointer or a web handler loads them. Counting and the compactor cost next
@@ -8,73 +9,33 @@ to nothing here, and the making of the copies is left out. Seconds are those of 
 on some machines reading that of the processor costs as much as half a turn. For comparison:
 decoding the whole list at each turn, measured on every fiftieth turn and scaled up, and what other
 libraries take for the same list (see `peers.py`).
+
+`--against` compares with an earlier commit: processes of both take turns, seconds are those of the
+processor, and the ratio is that of the medians.
 """
 
-import copy
+import argparse
+import io
+import os
+import statistics
+import subprocess
 import sys
+import tarfile
+import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
-import attrs
-
-from agentic.bridges.dicts import Conversation
-from agentic.messages import Message
 from agentic.providers import openai_chat
+from benchmarks.dicts import growth
+from benchmarks.dicts.growth import TURNS, WINDOW, Letters, exchange, measure
 from benchmarks.dicts.peers import INSTALL, measure_peers
 
-WINDOW = 40_000
+_ROOT = Path(__file__).parents[2]
+_REPEATS = 5
+_GOALS = {"same": 0.7, "equal": 0.6}
+"""The goals of `--against` 80268017, before requests only grew."""
 GOAL_SECONDS, GOAL_SECONDS_OF_COPIES = 0.5, 2.0
-
-
-@attrs.define(eq=False)
-class Letters:
-    """Counts letters and summarizes with next to no work, so that neither has to be left out."""
-
-    counted: int = 0
-    summaries: int = 0
-
-    def count(self, text: str, /) -> int:
-        """Count one text."""
-        self.counted += 1
-        return len(text) // 4
-
-    async def compact(self, messages: list[Message], /) -> str:
-        """Return how many there were."""
-        self.summaries += 1
-        return f"{len(messages)} messages. " * 100
-
-
-def exchange(number: int) -> list[dict[str, Any]]:
-    """Build one turn: a request and a reply, or a call and its result."""
-    if number % 4 == 0:
-        return [
-            {"role": "user", "content": f"Now look at module {number}. " * 4},
-            {"role": "assistant", "content": f"Module {number} is fine, as far as I see. " * 4},
-        ]
-    function = {"name": "read", "arguments": f'{{"path": "module_{number}.py"}}'}
-    call = {"id": f"call_{number}", "type": "function", "function": function}
-    text = f"def function_{number}(text: str) -> str:\n    return text\n" * 6
-    return [
-        {"role": "assistant", "content": None, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": call["id"], "content": text},
-    ]
-
-
-def measure(turns: int, *, copies: bool) -> tuple[float, Letters]:
-    """Return the seconds of all turns, and what was counted and summarized."""
-    letters = Letters()
-    conversation = Conversation(openai_chat, WINDOW, counter=letters, compactor=letters)
-    history: list[dict[str, Any]] = []
-    kept: list[Any] = []
-    seconds = 0.0
-    for number in range(turns):
-        history += exchange(number)
-        # The former copies are kept a turn longer, so that freeing them is not measured either.
-        kept = [*kept[-1:], copy.deepcopy(history) if copies else history]
-        start = time.perf_counter()
-        conversation.fit(kept[-1])
-        seconds += time.perf_counter() - start
-    return seconds, letters
 
 
 def decode_every_turn(turns: int) -> float:
@@ -90,9 +51,46 @@ def decode_every_turn(turns: int) -> float:
     return seconds * 50
 
 
+def compare(commit: str, turns: int) -> None:
+    """Print what both take, and the ratio."""
+    with tempfile.TemporaryDirectory() as folder:
+        archive = ["git", "-C", str(_ROOT), "archive", commit, "agentic"]
+        files = subprocess.run(archive, check=True, capture_output=True).stdout
+        with tarfile.open(fileobj=io.BytesIO(files)) as tar:
+            tar.extractall(folder, filter="data")
+        print(f"{turns:,} turns, seconds of the processor, the median of {_REPEATS} runs")
+        print(f"{'objects':10}{commit[:9]:>10}{'now':>8}{'ratio':>8}{'goal':>6}")
+        for objects, goal in _GOALS.items():
+            seconds: dict[str, list[float]] = {folder: [], str(_ROOT): []}
+            for _ in range(_REPEATS):
+                for tree, runs in seconds.items():
+                    runs.append(_run(tree, turns, objects))
+            then, now = map(statistics.median, seconds.values())
+            print(f"{objects:10}{then:10.3f}{now:8.3f}{now / then:8.2f}{goal:6.1f}", flush=True)
+
+
+def _run(tree: str, turns: int, objects: str) -> float:
+    command = [sys.executable, growth.__file__, str(turns), objects]
+    done = subprocess.run(
+        command, check=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": tree}
+    )
+    return float(done.stdout)
+
+
 def main() -> None:
     """Print the table."""
-    turns = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.dicts")
+    parser.add_argument("turns", type=int, nargs="?", default=TURNS)
+    parser.add_argument("--against", metavar="COMMIT", help="an earlier commit to compare with")
+    options = parser.parse_args()
+    if options.against:
+        compare(options.against, options.turns)
+    else:
+        print_table(options.turns)
+
+
+def print_table(turns: int) -> None:
+    """Print what each turn of a list costs here, and elsewhere."""
     whole = decode_every_turn(turns)
     print(f"{turns:,} turns, {2 * turns:,} messages, a window of {WINDOW:,} tokens")
     print(f"{'':32}{'seconds':>9}{'goal':>7}{'ratio':>9}{'summaries':>11}{'counted':>9}")

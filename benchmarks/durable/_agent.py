@@ -91,7 +91,7 @@ def open_sessions(store: str) -> LeasedSessions:
 
 async def work(url: str, store: str, turns: int, calls: int, *, asks: bool = False) -> None:
     """Work until SIGTERM."""
-    from agentic.bridges.dbos import QueueLimits, Service  # noqa: PLC0415
+    from agentic.durable.dbos import QueueLimits, Service  # noqa: PLC0415
 
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)

@@ -19,8 +19,8 @@ from pathlib import Path
 import attrs
 import sqlalchemy as sa
 
-from agentic.bridges.dbos import Service
-from agentic.bridges.dbos._tables import engine_url
+from agentic.durable.dbos import Service
+from agentic.durable.dbos._tables import engine_url
 from benchmarks.durable._agent import Model, make_runner, open_sessions
 
 TICKS = os.sysconf("SC_CLK_TCK")

@@ -15,9 +15,9 @@ from typing import Any
 import attrs
 from dbos import DBOS, DBOSClient
 
-from agentic.bridges.dbos import DbosSteps, Service
-from agentic.bridges.dbos._worker import VERSION, Json
 from agentic.durable import Durable
+from agentic.durable.dbos import DbosSteps, Service
+from agentic.durable.dbos._worker import VERSION, Json
 from benchmarks.durable._agent import OUTPUT, REPLY, Model, make_runner, open_sessions
 from benchmarks.durable._fleet import Place
 

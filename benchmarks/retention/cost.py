@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
+from agentic.app.replay import PromptCache, cost_of
 from agentic.context.compactors import Digest
 from agentic.context.strategies import (
     Chain,
@@ -13,7 +14,6 @@ from agentic.context.strategies import (
     FitContextWindow,
 )
 from agentic.messages import Message
-from agentic.replay import PromptCache, cost_of
 from benchmarks.retention.evidence import points_of
 from benchmarks.retention.sessions import Session
 from benchmarks.retention.shown import CharSize, size_of, text_of

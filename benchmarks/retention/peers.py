@@ -38,8 +38,11 @@ def _langchain_trim(past: list[Message], budget: int) -> str:
 
     wire = _wire(past)
 
+    # It counts the whole list again for each message that it considers.
+    sizes = [len(text_of([message])) for message in past]
+
     def count(messages: list[Any]) -> int:
-        return sum(len(text_of([past[int(message.id)]])) for message in messages) // CHARS_PER_TOKEN
+        return sum(sizes[int(message.id)] for message in messages) // CHARS_PER_TOKEN
 
     trimmed = trim_messages(wire, max_tokens=budget, token_counter=count, strategy="last")
     return _kept(past, [int(message.id) for message in trimmed], budget)

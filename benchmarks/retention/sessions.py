@@ -1,19 +1,24 @@
 """Recorded sessions: where they lie, how they are read, and which of them are held out."""
 
 import json
+import re
 import zlib
 from pathlib import Path
 
 import attrs
 
+from agentic.app.replay import read_transcripts
 from agentic.messages import Message, leading_system_count
-from agentic.replay import read_transcripts
 from benchmarks.retention.facts.transcript import Raw
 
-__all__ = ["Session", "read_sessions"]
+__all__ = ["Session", "read_session", "read_sessions"]
 
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "data" / "transcripts"
 LEAST_MESSAGES = 100
+_STATED = re.compile(
+    r"<returncode>(-?\d+)</returncode>\n?(?:<output>\n?)?(.*?)(?:</output>)?\Z", re.DOTALL
+)
+"""How mini-swe-agent shows an exit code and an output."""
 
 
 @attrs.define
@@ -43,14 +48,29 @@ class Session:
         """Whether it has the hundred messages that the main table asks for."""
         return len(self.messages) >= LEAST_MESSAGES
 
+    def write_flagged(self, path: Path) -> None:
+        """Write the session with exit codes as Claude Code stores them: a flag, and a caption."""
+        lines = [json.dumps(_flagged(message), ensure_ascii=False) for message in self.raw]
+        path.write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def _flagged(message: Raw) -> Raw:
+    stated = _STATED.match(str(message.get("content"))) if message.get("role") == "tool" else None
+    if not stated:
+        return message
+    code, output = stated[1], stated[2]
+    failed = code != "0"
+    content = f"Exit code {code}\n{output}" if failed else output
+    return {**message, "content": content, "x_is_error": failed}
+
 
 def read_sessions(folder: Path = FOLDER) -> list[Session]:
     """Read every session; none where the folder is absent."""
     paths = [path for path in sorted(folder.glob("*.jsonl")) if path.name != "index.jsonl"]
-    return [_read(path) for path in paths]
+    return [read_session(path) for path in paths]
 
 
-def _read(path: Path) -> Session:
+def read_session(path: Path) -> Session:
     """Read a session without its thinking, which no provider is sent again."""
     [transcript] = read_transcripts(path)
     messages = [attrs.evolve(message, reasoning="") for message in transcript.messages]

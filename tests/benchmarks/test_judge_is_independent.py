@@ -9,8 +9,12 @@ import pytest
 from benchmarks.retention.sessions import FOLDER, read_sessions
 
 ROOT = Path(__file__).resolve().parents[2]
-JUDGE = [*ROOT.glob("benchmarks/retention/facts/*.py"), ROOT / "benchmarks/retention/evidence.py"]
-OF_REPLAYS = ROOT / "agentic/replay/_judge.py"
+READERS = [
+    *ROOT.glob("benchmarks/retention/facts/*.py"),
+    *ROOT.glob("benchmarks/retention/probes/*.py"),
+]
+JUDGE = [*READERS, ROOT / "benchmarks/retention/evidence.py"]
+OF_REPLAYS = ROOT / "agentic/app/replay/_judge.py"
 JUDGED = [*ROOT.glob("agentic/context/compactors/*.py"), *ROOT.glob("agentic/context/digest/*.py")]
 
 
@@ -27,9 +31,9 @@ def test_judge_and_digest_share_no_pattern() -> None:
     assert not set(_patterns([*JUDGE, OF_REPLAYS])) & set(_patterns(JUDGED))
 
 
-def test_facts_import_nothing_of_the_package() -> None:
+def test_facts_and_probes_import_nothing_of_the_package() -> None:
     """What is true is read from the files, not from our own parsing of them."""
-    for path in ROOT.glob("benchmarks/retention/facts/*.py"):
+    for path in READERS:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ImportFrom | ast.Import):
                 assert "agentic" not in ast.unparse(node), path.name

@@ -8,7 +8,7 @@ import attrs
 
 from benchmarks.retention.facts.transcript import Raw, source_lines
 
-__all__ = ["Sources", "whole_characters"]
+__all__ = ["Sources", "is_clipped", "whole_characters"]
 
 QUOTATION = 5
 """So many words of a source line in a row are a quotation of it, in a line that says more."""
@@ -98,11 +98,12 @@ def whole_characters(sources: Sources, view: str) -> tuple[int, int]:
     """
     lines = [line.rstrip() for line in view.split("\n") if line.strip()]
     lines = [line for line in lines if not _COMMENT.match(line)]
-    whole = sum(len(line) for line in lines if not _is_clipped(line, sources))
+    whole = sum(len(line) for line in lines if not is_clipped(line, sources))
     return whole, sum(map(len, lines))
 
 
-def _is_clipped(line: str, sources: Sources) -> bool:
+def is_clipped(line: str, sources: Sources) -> bool:
+    """Return whether a line of a text breaks off inside of what it quotes; see above."""
     plain = " ".join(line.split())
     text = _MARKER.sub("", plain, count=1)
     bare = text.strip("`")
