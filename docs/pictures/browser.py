@@ -86,12 +86,24 @@ class Browser:
         media: str = "screen",
     ) -> None:
         """Open a file in a window of a size, or as it would be printed."""
+        self.visit(page.resolve().as_uri(), width=width, height=height, dark=dark, media=media)
+
+    def visit(
+        self,
+        address: str,
+        *,
+        width: int = 1280,
+        height: int = 900,
+        dark: bool = False,
+        media: str = "screen",
+    ) -> None:
+        """Open an address."""
         self.complaints.clear()
         features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.send("Emulation.setEmulatedMedia", media=media, features=features)
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.send("Emulation.setDeviceMetricsOverride", **size)
-        self._runner.run(self._open(page.resolve().as_uri()))
+        self._runner.run(self._open(address))
 
     def evaluate(self, expression: str) -> Any:
         """Return the value of an expression in the page, as JSON data."""
@@ -99,6 +111,25 @@ class Browser:
         if "exceptionDetails" in found:
             raise AssertionError(found["exceptionDetails"])
         return found["result"].get("value")
+
+    def wait(self, condition: str) -> None:
+        """Wait until an expression is true, whatever changes the page, or loads it again."""
+        script = f"""new Promise(done => {{
+            const look = () => ({condition}) ? (watch.disconnect(), done(true)) : false;
+            const watch = new MutationObserver(look);
+            const all = {{subtree: true, childList: true, characterData: true}};
+            look() || watch.observe(document, all);
+        }})"""
+        for is_last in (False, False, True):
+            try:
+                reply = self.send("Runtime.evaluate", expression=script, awaitPromise=True)
+            except AssertionError as problem:  # the page that was asked is gone
+                if is_last or "navigated" not in str(problem):
+                    raise
+                continue
+            if "exceptionDetails" in reply:
+                raise AssertionError(reply["exceptionDetails"])
+            return
 
     def point(self, x: float, y: float) -> None:
         """Move the mouse."""

@@ -18,6 +18,40 @@ import agentic
 ROOT = Path(__file__).parents[2]
 GATHERED = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "docs", "design", "examples"]
 GATHERED += ["benchmarks"]
+MOVED = {
+    "bridges.dbos": "durable.dbos",
+    "bridges.proxy": "app.proxy",
+    "cli": "app.cli",
+    "config": "app.config",
+    "context.config": "compat.open_agent_sdk",
+    "replay": "app.replay",
+}
+"""The former and the present path of each room that has moved: CHANGELOG.md has the same table."""
+MOVED_PAGES = {
+    "a-session": "keep-a-session.md#a-session-that-stays-small",
+    "compact-by-configuration": "choose-how-to-compact.md#compact-by-configuration",
+    "cut-by-hand": "budget-in-your-own-agent.md#cut-by-hand",
+    "external-memory": "search-what-was-dropped.md#remember-elsewhere",
+    "know-the-limits": "connect-a-model.md#the-limits-of-a-model",
+    "postgres-at-scale": "keep-sessions-in-postgres.md#a-million-sessions",
+    "sessions-that-are-read": "replay-your-transcripts.md#which-sessions-are-read",
+    "stateless-agents": "budget-in-your-own-agent.md#keep-no-history",
+    "survive-a-crash": "serve-agents.md#let-runs-survive-their-process",
+    "three-tiers": "choose-how-to-compact.md#three-tiers",
+    "use-with-agent-framework": "frameworks.md#microsoft-agent-framework",
+    "use-with-claude-code": "use-with-proxy.md#claude-code-and-the-claude-agent-sdk",
+    "use-with-crewai": "frameworks.md#crewai",
+    "use-with-haystack": "frameworks.md#haystack",
+    "use-with-llama-index": "frameworks.md#llamaindex",
+    "use-with-smolagents": "frameworks.md#smolagents",
+    "watch-an-agent": "run-the-loop.md#watch-an-agent",
+    "watch-the-budget": "budget-in-your-own-agent.md#watch-the-size",
+    "write-a-decider": "write-an-adapter.md#write-a-decider",
+    "your-own-list-anthropic": "your-own-list.md#anthropic",
+    "your-own-list-gemini": "your-own-list.md#gemini",
+    "your-own-list-openai": "your-own-list.md",
+}
+"""The how-tos that became a section of another one, and where it is."""
 _HEADED = "    options:\n      show_root_heading: true\n      heading_level: 3\n"
 
 
@@ -97,8 +131,8 @@ def write_reference(folder: Path) -> dict[str, str]:
 def handed_on(title: str) -> list[str]:
     """Return the names that a room's `__init__` imports as themselves but does not list.
 
-    >>> handed_on("context.view")
-    ['as_chain', 'Removal', 'begins_with', 'Check', 'Note']
+    >>> handed_on("context.view")[:2]
+    ['Removal', 'EpochNote']
     """
     source = ROOT.joinpath("agentic", *title.split("."), "__init__.py")
     tree = ast.parse(source.read_text(encoding="utf-8") if source.exists() else "")
@@ -136,8 +170,41 @@ def _entries(pages: dict[str, str]) -> str:
     return "[" + ", ".join(f'{{ "{title}" = "{page}" }}' for title, page in pages.items()) + "]"
 
 
+def former_decisions() -> dict[str, str]:
+    """Return the page that has the content of each former page of `design`: its README says so.
+
+    >>> former_decisions()["0024-runs-of-assistant-messages"]
+    'pairing'
+    """
+    table = (ROOT / "design" / "README.md").read_text(encoding="utf-8")
+    return dict(
+        re.findall(r"^\| (\d{4}-[\w-]+) \| \[.+\]\(([\w-]+)\.md\) \|$", table, re.MULTILINE)
+    )
+
+
+def redirect(site: Path) -> None:
+    """Lead from each page that has moved to the new one: of a room, a how-to, a decision."""
+    for old, new in MOVED.items():
+        path = site / "reference" / f"{old}.html"
+        _lead(path, f"{new}.html", f"agentic.{old} is agentic.{new} now")
+    for old, new in MOVED_PAGES.items():
+        path = site / "docs" / "how-to" / f"{old}.html"
+        _lead(path, new.replace(".md", ".html"), f"{old} has moved")
+    for old, new in former_decisions().items():
+        _lead(site / "design" / f"{old}.html", f"{new}.html", f"{old} is in {new} now")
+
+
+def _lead(path: Path, target: str, title: str) -> None:
+    path.write_text(
+        f'<!doctype html><meta charset="utf-8"><title>{title}</title>\n'
+        f'<meta http-equiv="refresh" content="0; url={target}">\n'
+        f'<p><a href="{target}">{title}.</a></p>\n',
+        encoding="utf-8",
+    )
+
+
 def main() -> None:
-    """Gather, configure, build."""
+    """Gather, configure, build, redirect."""
     build = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build").absolute()
     gather(build / "site-pages")
     show_code(build / "site-pages")
@@ -146,6 +213,7 @@ def main() -> None:
     done = subprocess.run([*command, "--config-file", str(config)], cwd=build, check=False)
     if done.returncode:
         sys.exit(done.returncode)
+    redirect(build / "site")
     print(f"The site begins at {build / 'site' / 'index.html'}")
 
 

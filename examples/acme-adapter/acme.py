@@ -11,9 +11,7 @@ What goes over Acme's wire:
 It has the traps that real wires have: human and acme take turns, and a human begins; results stand
 inside a human's item, before anything said; a sealed thought goes back as it came; arguments are
 an object; `spent` keeps the cache beside the input and thinking beside the output; a stream sends
-everything in pieces, the arguments as text.
-
-`docs/how-to/write-an-adapter.md` goes through it step by step; `test_acme.py` proves it.
+all of it in pieces. `docs/how-to/write-an-adapter.md` explains it, and `test_acme.py` proves it.
 """
 
 import json
@@ -35,8 +33,13 @@ from agentic.messages import (
     leading_system_count,
 )
 from agentic.providers.kit import (
+    Adapter,
+    RequestForm,
+    Step,
+    Violation,
     arguments_as_object,
     at,
+    find_unpaired,
     items_at,
     merge_consecutive,
     native_payload,
@@ -45,7 +48,6 @@ from agentic.providers.kit import (
     replace_surrogates,
     text_at,
 )
-from agentic.providers.validators import Step, Violation, find_unpaired
 from agentic.tools import ToolDefinition
 from agentic.usage import StopReason, StopWords, Usage
 
@@ -340,11 +342,9 @@ class Client(Protocol):
 
     async def post(self, body: dict[str, Any], /) -> tuple[int, Any]:
         """Return the status and the JSON of the answer."""
-        ...
 
     def events(self, body: dict[str, Any], /) -> AsyncIterator[Any]:
         """Return the events of a streamed answer."""
-        ...
 
 
 @attrs.frozen
@@ -395,3 +395,23 @@ def failure(answer: Any, status: int | None = None, model: str = NAME) -> Provid
     if is_context_overflow(answer):
         return ContextOverflow(model)
     return RequestFailed(NAME, status, text_at(answer, "error", "problem") or str(answer))
+
+
+# 7. The record
+
+ADAPTER = Adapter(
+    name=NAME,
+    stop_words=STOP_WORDS,
+    decode=decode,
+    decode_request=decode_request,
+    decode_response=decode_response,
+    usage=usage,
+    stop_reason=stop_reason,
+    streamed_response=StreamedResponse,
+    encode=encode,
+    encode_request=encode_request,
+    form=RequestForm("talk", "rules", has_system_role=False, parts_replies=True, parts_users=True),
+    validate=validate,
+    is_context_overflow=is_context_overflow,
+    decider=Decider,
+)

@@ -1,7 +1,8 @@
 """A whole coding agent in one file: read it in ten minutes, copy it, make it yours.
 
 Run `python examples/mono-like "read README.md then run ls"`, or without a request for a prompt.
-`--session work.jsonl` keeps the conversation and resumes it; `--window 6000` sets a small window.
+It asks before it writes or runs anything, unless `--yes` is given. `--session work.jsonl` keeps the
+conversation and resumes it; `--window 6000` sets a small window.
 `--model anthropic:claude-sonnet-4-5` uses that model; any provider in `agentic.providers` works,
 and its SDK reads key and address from the environment. Without a model, an offline decider
 understands a few simple requests and uses the same tools.
@@ -27,6 +28,7 @@ from agentic.errors import AgenticError
 from agentic.messages import ToolCall, ToolError, ToolResult
 from agentic.tools import tool
 
+BYTES_PER_TOKEN = 4  # about as many as in English text and code
 PROMPT = "You are a coding agent. Look before you change things, and run what you changed."
 
 
@@ -93,6 +95,19 @@ class Workspace:
         return ToolResult(output=shown.content, error=failure, notice=shown.notice(full.name))
 
 
+class Ask:
+    """Asks at the keyboard whether a call may run. Anything but yes is a no."""
+
+    async def approve(self, call: ToolCall, _: tools.ToolDefinition, /) -> tools.Approval:
+        """Show the whole call, and return the answer."""
+        try:
+            question = f"  {call.name} {call.arguments!r}\n  Run it? [y/N] "
+            answer = input(question)  # noqa: ASYNC250  one question at a time
+        except EOFError:  # nobody is there to answer
+            answer = ""
+        return tools.Approval(answer.strip().lower() in {"y", "yes"}, "the user did not allow it")
+
+
 class Offline:
     """Decides without a model: the request names the steps, and each turn carries out one."""
 
@@ -122,10 +137,10 @@ write TEXT to PATH, edit PATH: OLD -> NEW, and several of them joined by 'then'"
             text, place = shlex.quote(sought[1]), shlex.quote(sought[2] or ".")
             step = f"run grep -rnI --exclude-dir='.?*' -- {text} {place} || echo it is nowhere"
         for name, pattern in self.steps.items():
-            if found := re.fullmatch(pattern, step):
-                given = {key: value for key, value in found.groupdict().items() if value}
-                line = {"offset": int(given["offset"])} if "offset" in given else {}
-                return loop.Decision(report, [ToolCall("", name, json.dumps(given | line))])
+            if match := re.fullmatch(pattern, step):
+                arguments = {key: value for key, value in match.groupdict().items() if value}
+                line = {"offset": int(arguments["offset"])} if "offset" in arguments else {}
+                return loop.Decision(report, [ToolCall("", name, json.dumps(arguments | line))])
         return loop.Decision(f"I do not understand {step!r}. I am {self.name}")
 
 
@@ -159,15 +174,23 @@ class Screen:
 
 
 def make_agent(
-    decider: loop.Decider, store: history.Rewriter, window: int, counter: tokens.Counter
+    decider: loop.Decider,
+    store: history.Rewriter,
+    window: int,
+    counter: tokens.Counter,
+    *,
+    ask: bool,
 ) -> loop.Runner:
     """Return the agent."""
     digest = compactors.Digest(max_tokens=max(1, window // 8), counter=counter)
-    max_bytes = min(51_200, max(1, window or 51_200))  # a quarter of the window; 0 is none
+    quarter_of_window = window * BYTES_PER_TOKEN // 4
+    max_bytes = min(51_200, max(1, quarter_of_window or 51_200))  # a window of 0 has no budget
     work = Workspace(max_bytes, Path(tempfile.mkdtemp(prefix="mono-like-")))
+    registry = tools.Registry(tool(work.read), tool(work.write), tool(work.edit), tool(work.bash))
+    asking = tools.RequireApproval(registry, Ask(), needs=["write", "edit", "bash"])
     return loop.Runner(
         decider,
-        tools.Registry(tool(work.read), tool(work.write), tool(work.edit), tool(work.bash)),
+        asking if ask else registry,
         store=store,
         budget=budget.Manager(counter, digest, budget.Policy(window)),
         truncation=truncate.Options(max_bytes=max_bytes),
@@ -175,16 +198,19 @@ def make_agent(
     )
 
 
-def talk(request: str, model: str | None, session: str | None, window: int | None) -> None:
+def talk(
+    request: str, model: str | None, session: str | None, window: int | None, *, ask: bool
+) -> None:
     """Serve one request, or prompt for requests until an empty line."""
     decider = providers.connect(model) if model else Offline()
     store = history.JsonlStore(session) if session else history.MemoryStore()
-    known = decider.limits()
+    own = decider.limits()
     counter = tokens.for_model(model.partition(":")[2]) if model else tokens.EstimateCounter()
-    agent = make_agent(decider, store, known.context_window if window is None else window, counter)
+    size = own.context_window if window is None else window
+    agent = make_agent(decider, store, size, counter, ask=ask)
     print(f"mono-like, with {decider.name}")
-    if window is None and not known.known:
-        print(f"Its window is unknown: {known.context_window:,} tokens, or what --window says.")
+    if window is None and not own.known:
+        print(f"Its window is unknown: {size:,} tokens are assumed. --window sets another.")
     with asyncio.Runner() as runner:
         if past := runner.run(store.load()):
             print(f"Resuming session {session}: {len(past)} messages in history")
@@ -200,12 +226,14 @@ def main() -> None:
     parser.add_argument("--model", help="PROVIDER:NAME, such as openai_chat:gpt-4.1")
     parser.add_argument("--window", type=int, help="the context window, in tokens")
     parser.add_argument("--session", help="a file that keeps the conversation")
-    given = parser.parse_args()
+    parser.add_argument("--yes", action="store_true", help="write and run without asking")
+    options = parser.parse_args()
+    request = " ".join(options.request)
     screen = Screen()
     for happening in events.signals.values():
         happening.connect(screen.show)
     try:
-        talk(" ".join(given.request), given.model, given.session, given.window)
+        talk(request, options.model, options.session, options.window, ask=not options.yes)
     except (AgenticError, ImportError, OSError) as error:
         sys.exit(f"mono-like: {error}")
     except (EOFError, KeyboardInterrupt):

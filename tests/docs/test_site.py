@@ -60,6 +60,15 @@ def test_reference_shows_every_rooms_names(site: Path) -> None:
     assert missing == []
 
 
+def test_former_decisions_lead_on(site: Path) -> None:
+    """Every address that a decision had is a page with a link: see the test of links for where."""
+    table = (ROOT / "design" / "README.md").read_text(encoding="utf-8")
+    former = re.findall(r"^\| (\d{4}-[\w-]+) \|", table, re.MULTILINE)
+
+    assert former
+    assert [name for name in former if not (site / "design" / f"{name}.html").is_file()] == []
+
+
 def test_no_page_fetches_anything_from_elsewhere(site: Path) -> None:
     """Fonts, styles and scripts come with the site: reading it tells nobody."""
     fetched = re.compile(r'<(?:script|img|iframe|link rel="?(?:stylesheet|preload))[^>]*"https?://')

@@ -78,7 +78,7 @@ def test_screens_show_what_pages_say(tmp_path: Path) -> None:
 def test_last_steps_model_is_known(tmp_path: Path) -> None:
     """The line that takes the place of the first one is accepted: its client is what may fail."""
     pytest.importorskip("yaml")
-    from agentic import config  # noqa: PLC0415  needs the extra
+    from agentic.app import config  # noqa: PLC0415  needs the extra
 
     _written(tmp_path)
     last = re.findall(r"^model: (\S+:\S+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)[-1]

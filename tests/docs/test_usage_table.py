@@ -11,7 +11,7 @@ import attrs
 import pytest
 from genai_prices.data_snapshot import get_snapshot
 
-from agentic import _imports
+from agentic._base import _imports
 from agentic.providers import (
     anthropic,
     bedrock,

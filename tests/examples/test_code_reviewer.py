@@ -149,7 +149,7 @@ def test_by_default_it_reviews_this_package() -> None:
     ("arguments", "told"),
     [
         (["--window", "-5"], "context_window must be a whole number"),
-        (["--model", "gpt-4.1"], "model must be PROVIDER:NAME"),
+        (["--model", "my-own"], "model must be PROVIDER:NAME"),
         (["--model", "gemini:gemini-2.5-pro"], "API key"),
     ],
 )

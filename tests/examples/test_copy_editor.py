@@ -144,7 +144,7 @@ def test_it_edits_files_of_named_folder(tmp_path: Path) -> None:
     ("arguments", "told"),
     [
         (["--window", "-5"], "context_window must be a whole number"),
-        (["--model", "gpt-4.1"], "model must be PROVIDER:NAME"),
+        (["--model", "my-own"], "model must be PROVIDER:NAME"),
         (["--model", "anthropic:claude-sonnet-4-5"], "ANTHROPIC_API_KEY"),
         (["--session", "/"], "Is a directory"),
     ],

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -16,18 +17,19 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "mono-like"
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "mono-like"
 GPT = ("--model", "openai_chat:gpt-4.1")
 
 
 def mono_like(
-    folder: Path, *arguments: str, typed: str = "", **environment: str
+    folder: Path, *arguments: str, typed: str = "", asks: bool = False, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run the example in a folder, with no key and no endpoint but those that are given."""
     keys = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "AWS")
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(keys)}
     return subprocess.run(
-        [sys.executable, str(EXAMPLE), *arguments],
+        [sys.executable, str(EXAMPLE), *arguments, *([] if asks else ["--yes"])],
         cwd=folder,
         env={**inherited, **environment},
         input=typed,
@@ -57,6 +59,30 @@ def test_it_writes_edits_reads_and_runs(tmp_path: Path) -> None:
     assert (tmp_path / "a.py").read_text() == "print(2)"
     assert "offline" in done.stdout
     assert "Done, all of 4." in done.stdout
+
+
+def test_it_asks_before_it_writes_or_runs(tmp_path: Path) -> None:
+    """Only what was allowed is done, and reading needs no answer."""
+    script = "write one to a.txt then run cp a.txt b.txt then read b.txt"
+
+    allowed = mono_like(tmp_path, script, typed="y\nyes\n", asks=True)
+    refused = mono_like(tmp_path, "write two to a.txt", typed="\n", asks=True)
+    nobody = mono_like(tmp_path, "run rm a.txt", asks=True)
+
+    assert allowed.stdout.count("Run it? [y/N]") == 2
+    assert (tmp_path / "b.txt").read_text() == "one"
+    assert (tmp_path / "a.txt").read_text() == "one"
+    assert "the user did not allow it" in refused.stdout
+    assert "the user did not allow it" in nobody.stdout
+
+
+def test_demo_visits_files_that_exist() -> None:
+    """`make demo` runs the script on a copy of the package: a renamed file ends its request."""
+    steps = re.split(r" then |\n", (EXAMPLE / "demo.txt").read_text())
+    paths = {path for step in steps for path in re.findall(r"agentic/[\w/.*]+", step)}
+
+    assert len(paths) > 15
+    assert [path for path in paths if not list(ROOT.glob(path))] == []
 
 
 def test_cut_output_is_whole_in_file(tmp_path: Path) -> None:
@@ -95,13 +121,25 @@ def test_prompt_ends_at_an_empty_line(tmp_path: Path) -> None:
     assert done.stdout.count("Done, all of 1.") == 2
 
 
+def _is_running(process: int) -> bool:
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return "State:\tZ" not in status  # a container may have nobody who collects the dead
+
+
 def test_background_processes_of_commands_are_stopped(tmp_path: Path) -> None:
     """No child outlives the command that started it."""
-    done = mono_like(tmp_path, "run (sleep 1; touch late) >/dev/null 2>&1 & true")
-    time.sleep(1.5)
+    command = "sleep 600 >/dev/null 2>&1 & echo $! > process"
+    done = mono_like(tmp_path, f"run {command}")
+    process = int((tmp_path / "process").read_text())
 
     assert "Done" in done.stdout
-    assert not (tmp_path / "late").exists()
+    begun = time.monotonic()
+    while _is_running(process):
+        assert time.monotonic() - begun < 60
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +148,7 @@ def test_background_processes_of_commands_are_stopped(tmp_path: Path) -> None:
         (["--window", "-5", "run ls"], {}, "context_window must be a whole number"),
         (["--window", "many", "run ls"], {}, "invalid int value: 'many'"),
         (["--session", "/", "run ls"], {}, "Is a directory"),
-        (["--model", "gpt-4.1", "hi"], {}, "model must be PROVIDER:NAME"),
+        (["--model", "my-own", "hi"], {}, "model must be PROVIDER:NAME"),
         (["--model", "acme:large", "hi"], {}, "the provider one of anthropic, bedrock, cohere"),
         (["--model", "openai_chat:gpt-4.1", "hi"], {}, "OPENAI_API_KEY"),
         (["--model", "anthropic:claude-sonnet-4-5", "hi"], {}, "ANTHROPIC_API_KEY"),
@@ -123,7 +161,7 @@ def test_background_processes_of_commands_are_stopped(tmp_path: Path) -> None:
         (
             ["--model", "openai_chat:gpt-4.1", "hi"],
             {"OPENAI_BASE_URL": "nonsense", "OPENAI_API_KEY": "none"},
-            "did not serve the request",
+            "OPENAI_BASE_URL must be an address",
         ),
     ],
 )
