@@ -25,9 +25,10 @@ MOST := --hypothesis-profile=most
 FULL := --hypothesis-profile=full
 MODEL := .venv-model/ready
 
-.PHONY: demo quick test test-all test-newest test-floors test-python test-model test-bridges lock lint unit bench picture docs package messages mutants format
+.PHONY: demo release quick test test-all test-newest test-floors test-python test-model test-bridges lock lint unit bench picture docs package messages mutants format
 
 # Only what it needs, in an environment of its own: the core, click, rich, PyYAML, cattrs, msgspec.
+# The agent works on a copy of this package, and comes back to files that it read long before.
 DEMO := .venv-demo/bin
 
 .venv-demo/ready: pyproject.toml $(LOCK)
@@ -38,17 +39,23 @@ DEMO := .venv-demo/bin
 demo: .venv-demo/ready
 	rm -rf build/demo
 	mkdir -p build/demo
-	$(DEMO)/python examples/mono-like --window 16000 --session build/demo/session.jsonl \
-		"$(foreach file,$(wildcard agentic/[hlm]*/*.py),read $(file) then) \
-run cat agentic/*/*.py then find close_open_rounds in agentic then find CancelledError in agentic"
+	cp -R agentic build/demo/agentic
+	cd build/demo && ../../$(DEMO)/python ../../examples/mono-like --yes --window 16000 \
+		--session session.jsonl < ../../examples/mono-like/demo.txt
 	$(DEMO)/agentic replay build/demo/session.jsonl --window 16000 --html build/demo/report.html \
 		--policy none --policy keep_last --policy fit_window --policy digest
+	@echo "Step through it: file://$(CURDIR)/build/demo/report.html"
+	@if [ -t 1 ] && { [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ] || [ "$$(uname)" = Darwin ]; }; \
+	then $(DEMO)/python -m webbrowser "file://$(CURDIR)/build/demo/report.html"; fi
 
-test: $(READY) lint unit
+# Types are checked by one process, which leaves the other core to the tests; their summary comes last.
+test: $(READY)
+	$(MAKE) --jobs=2 lint unit
 
 # The import of a framework takes as long as many tests.
 FRAMEWORKS := $(filter-out tests/bridges/dicts/,$(wildcard tests/bridges/*/)) \
-	$(filter-out agentic/bridges/dicts,$(wildcard agentic/bridges/[a-z]*))
+	$(filter-out agentic/bridges/dicts,$(wildcard agentic/bridges/[a-z]*)) \
+	$(foreach room,durable/dbos app/proxy,tests/$(room)/ agentic/$(room))
 
 # What one wants to know every few minutes: without the processes, the servers, the real material,
 # the frameworks, the pages, and all examples but the first few of each property.
@@ -92,8 +99,8 @@ test-python: $(READY)
 
 # Each bridge with the oldest and the newest versions of its framework, in environments of their own.
 # One bridge: make test-bridges ONLY=langchain
-test-bridges: $(READY)
-	$(BIN)/python tests/bridges/run_versions.py $(ONLY)
+test-bridges: $(READY) $(UV)
+	$(BIN)/python tests/bridges/run_versions.py $(UV) $(ONLY)
 
 # Each extra at the oldest and at the newest releases that pyproject.toml allows, in environments of
 # their own: one use each. One extra: make test-floors ONLY=bedrock
@@ -131,8 +138,13 @@ package:
 	.venv-package/bin/python -m build
 	.venv-package/bin/twine check --strict dist/*
 
+# Everything up to publishing, which whoever holds the name does: CONTRIBUTING.md. One extra: ONLY=cli
+release: package $(UV)
+	$(PYTHON) tests/release.py $(UV) $(ONLY)
+
 messages: $(READY)
 	$(BIN)/python tests/test_messages.py
+	$(BIN)/python tests/test_mistakes.py
 
 # By hand: minutes to hours. CONTRIBUTING.md says how to take one room, or a sample of it.
 mutants: $(READY)

@@ -2,7 +2,7 @@
 
 A comment right below a `print` is what must be printed; `...` in it stands for anything.
 
-A property is tried with ten examples, with up to fifty by `--hypothesis-profile=most`, which `make
+A property is tried with ten examples, with up to 25 by `--hypothesis-profile=most`, which `make
 test` passes, and with all of them by `--hypothesis-profile=full`, as in `make test-all`. Coverage
 measures the project's own tests: not those marked `corpus`, and of a property its first examples.
 """
@@ -33,7 +33,7 @@ if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > 4 << 30:
     # Tests of stores wait for the disk half of their time, and none of them cuts the power.
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
-_MOST_EXAMPLES = {"quick": 10, "most": 50}
+_MOST_EXAMPLES = {"quick": 10, "most": 25}
 """By the name of a profile; a property may ask for fewer."""
 # A busy machine is no failure: neither an example nor all of them have a time.
 settings.register_profile(

@@ -130,19 +130,24 @@ def idle_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let time pass only while an event loop waits, and then at once.
 
     What a program does takes no time by this clock, however busy the machine is: a limit of a tenth
-    of a second is exceeded by waiting for longer, and by nothing else. Not for work in threads.
+    of a second is exceeded by waiting for longer, and by nothing else. Other threads keep the real
+    time: the loop of a server that waits by a clock that stands still would not wake again.
     """
-    now = 1_000.0
+    now, real, owner = 1_000.0, time.monotonic, threading.get_ident()
 
     class Selector(selectors.DefaultSelector):
         def select(self, timeout: float | None = None) -> Any:
             nonlocal now
+            if threading.get_ident() != owner:
+                return super().select(timeout)
             ready = super().select(0 if timeout else timeout)
             # A turn takes some time, as what is left of a limit may be a rounding error.
             now += (timeout or 0.0) + 1e-6 if not ready else 1e-6
             return ready
 
-    monkeypatch.setattr(time, "monotonic", lambda: now)
+    monkeypatch.setattr(
+        time, "monotonic", lambda: now if threading.get_ident() == owner else real()
+    )
     monkeypatch.setattr(selectors, "DefaultSelector", Selector)
 
 
@@ -324,6 +329,13 @@ def run_python() -> Callable[[str], str]:
         return done.stdout.strip()
 
     return run
+
+
+@pytest.fixture(scope="session")
+def remedy() -> Callable[[str], str]:
+    """Return the line by which a message says how an extra is installed: from this checkout."""
+    root = Path(__file__).resolve().parents[1]
+    return lambda extra: f"pip install -e '{root}[{extra}]'"
 
 
 @pytest.fixture(scope="session")

@@ -4,10 +4,13 @@ import os
 import subprocess
 import sys
 import warnings
+from importlib import metadata
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from agentic import _imports
+from agentic._base import _imports
 
 _KEYS = {
     "OPENAI_API_KEY": "none",
@@ -30,13 +33,13 @@ sys.addaudithook(warn)
 """Lets each package that is neither ours nor the standard library's warn when it is imported."""
 
 _USES = {
-    "dbos": "import agentic.bridges.dbos",
+    "dbos": "import agentic.durable.dbos",
     "langchain": "import agentic.bridges.langchain",
     "litellm": "from agentic.bridges import litellm; litellm.Decider('my-own').limits()",
     "mcp": "import agentic.bridges.mcp",
     "opentelemetry": "import agentic.bridges.otel",
     "pydantic_ai": "import agentic.bridges.pydantic_ai",
-    "starlette": "import agentic.bridges.proxy",
+    "starlette": "import agentic.app.proxy",
     "anthropic": "from agentic import providers; providers.connect('anthropic:mine')",
     "boto3": "from agentic import providers; providers.connect('bedrock:mine')",
     "cohere": "from agentic import providers; providers.connect('cohere:mine')",
@@ -57,10 +60,10 @@ _USES = {
     "psycopg": "from agentic.history import postgres",
     "msgspec": "from agentic import tools\n@tools.tool\ndef add(a: int) -> int:\n '''Add.'''",
     "hypothesis": "from agentic.testing import conversations; conversations()",
-    "yaml": "from agentic import config; config.loads('model: openai_chat:mine')",
-    "cattrs": "from agentic import config; config.loads('model: openai_chat:mine')",
-    "click": "from agentic.cli import main; main(['count', '--help'])",
-    "prompt_toolkit": "from agentic import _imports; _imports.load('agentic.cli._chat_terminal')",
+    "yaml": "from agentic.app import config; config.loads('model: openai_chat:mine')",
+    "cattrs": "from agentic.app import config; config.loads('model: openai_chat:mine')",
+    "click": "from agentic.app.cli import main; main(['count', '--help'])",
+    "prompt_toolkit": "from agentic._base._imports import load; load('agentic.app.chat._terminal')",
 }
 """Each package, and a program that has it imported by us."""
 
@@ -114,3 +117,34 @@ def test_an_import_that_fails_shows_warnings_again() -> None:
 
     with pytest.warns(UserWarning, match="look"):
         warnings.warn("look", UserWarning, stacklevel=1)
+
+
+@pytest.mark.parametrize(
+    ("origin", "command"),
+    [
+        (None, "pip install 'agentic-weave[cli]'"),
+        ('{"url": "file:///src/my%20copy", "dir_info": {}}', "pip install '/src/my copy[cli]'"),
+        (
+            '{"url": "https://g.example/a.git", "vcs_info": {"vcs": "git", "commit_id": "c0ffee"}}',
+            "pip install 'agentic-weave[cli] @ git+https://g.example/a.git@c0ffee'",
+        ),
+        ('{"url": "file:///tmp/a.whl", "archive_info": {}}', "pip install 'agentic-weave[cli]'"),
+    ],
+)
+def test_extra_comes_from_where_the_package_did(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, origin: str | None, command: str
+) -> None:
+    """Its name alone would find nothing before a release, or another version after it."""
+    installed = tmp_path / "site-packages" / "agentic" / "_base" / "_imports.py"
+    record = SimpleNamespace(read_text=lambda _name: origin)
+    monkeypatch.setattr(_imports, "__file__", str(installed))
+    monkeypatch.setattr(metadata, "distribution", lambda _name: record)
+
+    assert _imports.pip_install("agentic-weave[cli]") == command
+
+
+def test_a_checkout_is_installed_in_place() -> None:
+    """An edit of it must go on being noticed."""
+    root = Path(__file__).resolve().parents[1]
+
+    assert _imports.pip_install("agentic-weave[cli]") == f"pip install -e '{root}[cli]'"

@@ -17,15 +17,13 @@ LIST = Path(__file__).with_name("messages.txt")
 
 _WORD_TABLES = {
     "context/digest/_calls.py",
+    "context/digest/_languages.py",
+    "context/digest/_overturned.py",
     "context/digest/_shell.py",
     "context/digest/_statements.py",
     "context/digest/_tools.py",
     "context/digest/_turns.py",
-    "providers/anthropic/_replies.py",
-    "providers/bedrock/_replies.py",
-    "providers/gemini/_replies.py",
     "providers/openai_chat/_replies.py",
-    "providers/openai_responses/_replies.py",
     "providers/overflow/_wordings.py",
     "testing/_model_server/_anthropic.py",
     "testing/_model_server/_cache.py",
@@ -100,8 +98,8 @@ def _texts(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Raise) or _prints(node):
             said.update(ast.walk(node))
-        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            silent.add(node.value)  # a docstring
+        elif _is_not_said(node):
+            silent.update(ast.walk(node))
         elif isinstance(node, ast.arg | ast.AnnAssign) and node.annotation:
             silent.update(ast.walk(node.annotation))
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns:
@@ -116,6 +114,13 @@ def _texts(tree: ast.Module) -> Iterator[str]:
         enough = len(words) >= (1 if node in said else 2 if "{…}" in text else 3)
         if enough and " " in text.strip() and not _CODE.search(text):
             yield text
+
+
+def _is_not_said(node: ast.AST) -> bool:
+    """Return whether a node is a docstring, or a table of a provider's words."""
+    if isinstance(node, ast.Call):
+        return getattr(node.func, "id", "") == "StopWords"
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _prints(node: ast.AST) -> bool:

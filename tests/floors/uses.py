@@ -245,7 +245,7 @@ context:
 
 
 def _config() -> None:
-    from agentic import config
+    from agentic.app import config
 
     agent = config.loads(_AGENT)
     assert agent.context.max_messages_before_summary == 40, agent
@@ -283,7 +283,7 @@ def _command(*arguments: str, text: str = "") -> str:
 async def _draws() -> str:
     from rich.console import Console
 
-    from agentic.cli._chat_terminal import LiveReply
+    from agentic.app.chat._terminal import LiveReply
 
     console = Console(file=io.StringIO(), force_terminal=True, width=60)
     reply = LiveReply(console)
@@ -298,7 +298,7 @@ def _typed_line() -> str:
     from prompt_toolkit.input import create_pipe_input
     from prompt_toolkit.output import DummyOutput
 
-    from agentic.cli._chat_terminal import TerminalPrompt
+    from agentic.app.chat._terminal import TerminalPrompt
 
     with (
         _terminal_for_stdin(),
@@ -324,8 +324,8 @@ def _terminal_for_stdin() -> Iterator[None]:
 async def _durable() -> None:
     import uvicorn
 
-    from agentic.bridges.dbos import Service
-    from agentic.cli._runs_api import make_app
+    from agentic.app.serve._runs_api import make_app
+    from agentic.durable.dbos import Service
     from agentic.history.sqlite import SqliteSessions
 
     runner = loop.Runner(testing.ScriptedDecider("Done."), _Reader())
@@ -361,7 +361,7 @@ def _post(address: str, body: Any) -> Any:
 
 
 async def _proxy() -> None:
-    from agentic.bridges.proxy import Proxy
+    from agentic.app.proxy import Proxy
 
     messages = [{"role": "user", "content": f"Question {n}? " * 100} for n in range(100)]
     with wires.serving(wires.OPENAI_CHAT) as provider:
