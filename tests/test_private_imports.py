@@ -24,6 +24,7 @@ PRIVATE = {
     "agentic.messages._plain": FAST,
     "agentic.messages._shared_texts": FAST,
     "agentic.messages._usual": FAST,
+    "agentic._base._addresses": "every form of an address, of which most end in the same error",
     "agentic._base._clock": "the time of a message, which a model of the store must know",
     "agentic._base": "the import machinery of the house",
     "agentic.durable.dbos._feed": FAULTS,

@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, TypeVar
@@ -46,16 +45,6 @@ def must_be(kind: type[Any], *, optional: bool = False, remedy: str = "") -> _Va
         raise ConfigError(f"{type(record).__name__}.{attribute.name}", value, rule, remedy)
 
     return check
-
-
-def address_remedy(address: str, otherwise: str = "") -> str:
-    """Return what to do about an address without its scheme.
-
-    >>> address_remedy("localhost:8000"), address_remedy("ftp://x", "unset it")
-    ('write http://localhost:8000', 'unset it')
-    """
-    is_host = re.fullmatch(r"[\w.-]+(:\d{1,5})?(/[\w./-]*)?", address)
-    return f"write http://{address}" if is_host else otherwise
 
 
 def suggest(value: object, names: Iterable[str], otherwise: str = "") -> str:

@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 import attrs
 
 from agentic._base import _imports
-from agentic._base._validate import address_remedy, suggest
+from agentic._base._addresses import address_remedy, show_address
+from agentic._base._validate import suggest
 from agentic.errors import ConfigError
 from agentic.limits import ModelLimits
 from agentic.loop import StreamingDecider
@@ -141,7 +142,6 @@ def _check_address(variable: str) -> None:
     except ValueError:  # a port that is no number, brackets that are not closed
         is_address = False
     if not is_address:
-        # What stands before an @ may be a password.
-        shown = address.rpartition("@")[2]
+        shown = show_address(address)
         requirement = "an address such as http://localhost:8000/v1"
         raise ConfigError(variable, shown, requirement, address_remedy(shown, "unset it"))

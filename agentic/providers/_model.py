@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import attrs
 
+from agentic._base._addresses import hide_credentials, show_address
 from agentic._base._lazy import asyncio
 from agentic.errors import (
     BoundReasoning,
@@ -158,7 +159,7 @@ class ModelDecider:
         # An answer with a status is a refusal, whatever came before it.
         if received and status is None and read_size_refusal(error) is None:
             return IncompleteReply(received)
-        problem = _text_of(error)
+        problem = hide_credentials(_text_of(error))
         if isinstance(error, _UNREADABLE):
             problem = f"the answer cannot be read: {problem}"
         if status is None and (address := _address(error)):
@@ -334,8 +335,8 @@ def _address(error: BaseException | None) -> str:
         ids.add(id(error))
         # httpx raises if its property is read before it is set.
         request = vars(error).get("_request") or vars(error).get("request")
-        parts = urlsplit(str(getattr(request, "url", "")))
-        if parts.hostname:
-            return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        address = str(getattr(request, "url", ""))
+        if urlsplit(address).hostname:
+            return show_address(address)
         error = error.__cause__ or error.__context__
     return ""

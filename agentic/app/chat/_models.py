@@ -14,6 +14,7 @@ import attrs
 
 from agentic import limits
 from agentic._base import _imports
+from agentic._base._addresses import hide_credentials, show_address
 from agentic.app import config
 from agentic.app.cli._local_servers import find_servers
 from agentic.app.cli._output import describe_problem, end_sentence
@@ -101,7 +102,7 @@ async def list_models(agent: config.AgentConfig) -> str:
             missing.append(f"  {adapter.name}: {_what_is_missing(sdk)}")
         elif address := os.environ.get(sdk.address_variable):
             # Another server than the provider's has other models.
-            lines += ["", f"By {sdk.address_variable}, {address}:"]
+            lines += ["", f"By {sdk.address_variable}, {show_address(address)}:"]
             lines += _indented(await _ask(adapter.name, sdk))
         else:
             names = [
@@ -125,7 +126,7 @@ async def _ask(provider: str, sdk: Sdk) -> list[str]:
     # Each SDK has exceptions of its own, and the server may answer anything.
     except Exception as problem:  # noqa: BLE001
         reason = describe_problem(problem) or str(problem) or type(problem).__name__
-        return [f"(it did not list its models: {end_sentence(reason)})"]
+        return [f"(it did not list its models: {end_sentence(hide_credentials(reason))})"]
 
 
 def _indented(names: list[str]) -> list[str]:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
+from agentic._base._addresses import show_address
 from agentic.app import config
 from agentic.app.cli._output import FOLDER_GONE, is_folder_gone
 from agentic.errors import ConfigError
@@ -260,7 +261,7 @@ def server_of(address: str) -> str:
     >>> server_of("postgresql://me:secret@db/agents?sslpassword=secret"), server_of("postgres://db/a")
     ('db/agents', 'db/a')
     """
-    return address.rpartition("@")[2].partition("?")[0].rpartition("://")[2]
+    return show_address(address).rpartition("://")[2]
 
 
 def describe_run(run: "RunInfo") -> dict[str, Any]:
@@ -319,7 +320,7 @@ def _checked(database: str) -> str:
         return f"{_POSTGRES}://{rest}"
     if scheme == _SQLITE and rest.startswith("/") and rest != "/":
         return database
-    visible = scheme if rest else database  # the rest may hold a password
+    visible = scheme if rest else show_address(database)  # the rest may hold a password
     raise click.UsageError(
         f"--database must be sqlite:///PATH or postgresql://HOST/NAME, got {visible!r}"
     )

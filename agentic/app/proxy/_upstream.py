@@ -12,7 +12,7 @@ import httpx
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope, Send
 
-from agentic._base._validate import address_remedy
+from agentic._base._addresses import address_remedy, show_address
 from agentic.app.proxy._replies import ReplyReader
 from agentic.errors import ConfigError
 from agentic.providers.overflow import is_context_overflow
@@ -58,7 +58,8 @@ class Upstream:
             sentence = "to must be an address without a user and a password: send them as headers"
             raise ConfigError("to", "", requirement, message=sentence)
         if not is_address or url.query or url.fragment:
-            raise ConfigError("to", address, requirement, address_remedy(str(address)))
+            shown = show_address(address) if isinstance(address, str) else address
+            raise ConfigError("to", shown, requirement, address_remedy(str(shown)))
 
     @property
     def origin(self) -> str:

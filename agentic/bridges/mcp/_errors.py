@@ -3,6 +3,7 @@
 import anyio
 import attrs
 
+from agentic._base._addresses import hide_credentials
 from agentic.errors import AgenticError
 
 # The code that the SDK gives requests that were open when the connection ended.
@@ -55,4 +56,5 @@ def describe(error: BaseException) -> str:
     # The SDK's task groups wrap an error in a group each.
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    text = hide_credentials(str(error))
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

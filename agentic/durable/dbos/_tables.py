@@ -17,6 +17,7 @@ from urllib.parse import quote
 import attrs
 import sqlalchemy as sa
 
+from agentic._base._addresses import show_address
 from agentic._base._lazy import asyncio
 from agentic.errors import ConfigError
 
@@ -110,7 +111,7 @@ def engine_url(database_url: str) -> str:
         return url
     raise ConfigError(
         "database_url",
-        scheme if colon else database_url,
+        scheme if colon else show_address(database_url),
         "sqlite:///PATH or postgresql://HOST/NAME",
         "write the address of a database",
     )

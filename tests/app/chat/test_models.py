@@ -128,15 +128,19 @@ def test_configured_server_is_asked_for_its_models(  # noqa: PLR0917  two server
     path: str,
     answer: str,
 ) -> None:
-    """Not the catalog, whose models another server does not have; one without a list says so."""
+    """Not the catalog, whose models another server does not have; one without a list says so.
+
+    The password in its address is not shown.
+    """
     for name, value in {**NO_KEYS, "OPENAI_API_KEY": "none"}.items():
         monkeypatch.setenv(name, value)
     with serving_apart(_server("llamacpp")) as address:
-        monkeypatch.setenv("OPENAI_BASE_URL", address + path)
+        monkeypatch.setenv("OPENAI_BASE_URL", address.replace("//", "//me:s3cret@") + path)
         done = agentic("chat", agent, stdin=b"/model\n")
 
     assert f"\nBy OPENAI_BASE_URL, {address}{path}:\n  {answer}" in done.out
     assert "openai_chat:gpt-5" not in done.out
+    assert "s3cret" not in done.out + done.err
 
 
 def test_every_key_offers_a_model(process: Callable[..., Any], ollama: str) -> None:

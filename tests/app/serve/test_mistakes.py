@@ -22,6 +22,7 @@ from agentic.app.cli import main
         ("serve {agent} --port 0 --token-file model.py", "model.py: no such file"),
         ("work {agent} --database postgresql://127.0.0.1:1/none", "the database cannot be used"),
         ("work {agent} --database postgresql://me:secret@h:port/db", "must be sqlite:///PATH"),
+        ("runs {agent} --database postgresql:/me:secret@h/db", "must be sqlite:///PATH"),
         ("runs", "name an agent's file, or a --database"),
         ("runs {agent} --prune 30", "'30' is not an age, such as 90s, 45m, 12h or 30d"),
         ("runs {agent}", "no runs yet: start with agentic serve"),
