@@ -145,7 +145,7 @@ class StoredEpoch:
     left_out: tuple[int, ...]
     """The positions in the request whose reasoning was left out."""
     turn_as_text: int | None
-    """The position in the request of the text that replaces the running turn."""
+    """The position in the request from where on a running loop is text."""
     given_up: tuple[int, ...] = ()
     """The lengths of the history at which a call without a result was sent as given up."""
     held: int | None = None

@@ -29,7 +29,7 @@ _TOO_LARGE = "the request would not fit into the window"
 _REFUSED = "the provider refused a larger request"
 _TOO_LARGE_TO_SEND = "the request would have too many bytes or images"
 _LEAST_TEXT = 0.5
-"""A running turn that becomes text is cut to no less than this share of the room that there is."""
+"""A running loop that becomes text is cut to no less than this share of the room that there is."""
 
 
 @attrs.define(eq=False)
@@ -237,12 +237,12 @@ class RequestMaker:
     ) -> tuple[Draft, int]:
         """Return the draft with a view cut to `room` tokens, and the tokens passed to `cut`.
 
-        A running turn that is sent as text is one message of the user's, which a cut would keep
-        instead of the request. So its rounds are cut, and then become text.
+        A running loop that is sent as text is the user's, so a cut would keep that instead of the
+        request. So its rounds are cut, and then become text.
         """
         view, stages = draft.view, draft.stages
-        _, turn = self.reasoning.left_out_of(view)
-        if turn is not None:
+        _, loop = self.reasoning.left_out_of(view)
+        if loop is not None:
             view, stages = stages[-1].before, stages[:-1]
         # As a text, rounds may be somewhat larger: how they are cut is found in a few steps.
         least, within = _LEAST_TEXT * room, room
@@ -250,7 +250,7 @@ class RequestMaker:
             shorter = cut(view, within)
             result = self.with_view(draft, shorter, [*stages, Stage(WINDOW, reason, view, shorter)])
             excess = self.size_of(result.view) - room
-            if turn is None or excess <= 0 or within - excess < least:
+            if loop is None or excess <= 0 or within - excess < least:
                 return result, within
             within -= excess
 

@@ -12,6 +12,7 @@ reasoning of a reply in the middle, that of the replies before it becomes stale.
 reasoning that comes back after a request was sent without it.
 """
 
+import itertools
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import Literal, TypeAlias
 
@@ -187,8 +188,8 @@ class ReasoningFilter:
     """The messages without their reasoning, by the id of the original, which is kept alive."""
     left_to_server: tuple[Message, ...] = attrs.field(default=(), init=False)
     """The replies of the view stripped last whose reasoning is sent, and dropped by the server."""
-    _text: Message | None = attrs.field(default=None, init=False)
-    """The message that holds the running turn as text."""
+    _texts: tuple[Message, ...] = attrs.field(default=(), init=False)
+    """The messages that hold the running loop as text."""
 
     @property
     def is_active(self) -> bool:
@@ -210,8 +211,8 @@ class ReasoningFilter:
         return self.server_drops or (binding is not None and not binding.refuses)
 
     def is_at_stake(self, messages: Sequence[Message]) -> bool:
-        """Return whether a new epoch now would cost the running turn its reasoning."""
-        running = messages[_turn_start(messages) :]
+        """Return whether a new epoch now would cost the running loop its reasoning."""
+        running = messages[_loop_start(messages) :]
         return self.is_active and any(
             message.role == "assistant" and self._may_hold(message) for message in running
         )
@@ -278,8 +279,8 @@ class ReasoningFilter:
         """
         summary = find_summary(view)
         first = prefix_length(view) + summary.messages_kept if summary else 0
-        # The running turn has to come back whole, so its reasoning is tried.
-        return max(first, _turn_start(view)) if self.is_refused else first
+        # The running loop has to come back whole, so its reasoning is tried.
+        return max(first, _loop_start(view)) if self.is_refused else first
 
     def stand_in(
         self,
@@ -293,16 +294,18 @@ class ReasoningFilter:
         self._log.stand_in(message, place)
 
     def left_out_of(self, view: Sequence[Message]) -> tuple[tuple[int, ...], int | None]:
-        """Return where reasoning was left out of a view, and where the running turn is a text."""
-        text = next((at for at, each in enumerate(view) if each is self._text), None)
+        """Return where reasoning was left out of a view, and from where on a loop is text."""
+        first = self._texts[0] if self._texts else None
+        text = next((at for at, each in enumerate(view) if each is first), None)
         return tuple(at for at, each in enumerate(view) if _is_without(each)), text
 
     def leave_out(
-        self, view: list[Message], positions: Collection[int], turn: int | None
+        self, view: list[Message], positions: Collection[int], loop: int | None
     ) -> list[Message]:
-        """Return a view without the reasoning at these positions, and a running turn as text."""
-        rest = self._replaced(view if turn is None else view[:turn], positions)
-        return rest if turn is None else [*rest, self._as_text(view[turn:])]
+        """Return a view without the reasoning at these positions, and with a loop as text."""
+        if loop is None:
+            return self._replaced(view, positions)
+        return [*self._replaced(view[:loop], positions), *self._as_text(view[loop:])]
 
     def strip(
         self, view: list[Message], system_prompt: str, tools: Sequence[ToolDefinition]
@@ -312,16 +315,15 @@ class ReasoningFilter:
         if not self.is_active:
             return view
         stale = self._find_stale(view, self._log.start(system_prompt, tools))
-        turn = _turn_start(view)
-        running = {at for at in stale if at >= turn}
-        in_loop = {at for at in stale if at >= _loop_start(view)}
+        loop = _loop_start(view)
+        in_loop = {at for at in stale if at >= loop}
         if in_loop and self.is_dropped:
             # In a running tool loop some models ask for all of its reasoning.
             stale -= in_loop
             self.left_to_server = tuple(view[at] for at in in_loop)
-        elif running and (self.is_refused or (self.mode == "auto" and not self.model)):
+        elif in_loop and (self.is_refused or (self.mode == "auto" and not self.model)):
             # Of an unknown model, too: some refuse stale reasoning, some a loop without reasoning.
-            return [*self._replaced(view[:turn], stale), self._as_text(view[turn:])]
+            return self.leave_out(view, stale, loop)
         return self._replaced(view, stale) if stale else view
 
     def becomes_stale(
@@ -378,12 +380,16 @@ class ReasoningFilter:
         # Of another model's payload nothing is known either; it is left alone.
         return bool(self.model) if holds is None else holds
 
-    def _as_text(self, messages: Sequence[Message]) -> Message:
-        # The same object for the same messages: a request that was drafted again is the same.
-        text = _flatten(messages)
-        if self._text is None or self._text != text:
-            self._text = text
-        return self._text
+    def _as_text(self, messages: Sequence[Message]) -> list[Message]:
+        """Return a loop with its calls and outputs as text, between the user's own messages."""
+        runs = [list(run) for _, run in itertools.groupby(messages, key=_is_users)]
+        texts = tuple(_flatten(run) for run in runs if not _is_users(run[0]))
+        # The same objects for the same messages: a request that was drafted again is the same.
+        if self._texts != texts:
+            self._texts = texts
+        later = iter(self._texts)
+        parts = (run if _is_users(run[0]) else [next(later)] for run in runs)
+        return [message for part in parts for message in part]
 
     def _replaced(self, view: list[Message], stale: Collection[int]) -> list[Message]:
         before, self._stripped = self._stripped, {}
@@ -405,26 +411,25 @@ def _is_without(message: Message) -> bool:
     return message.origin is not None and message.origin.without_reasoning
 
 
-def _turn_start(view: Sequence[Message]) -> int:
-    """Return where the messages behind the latest request begin."""
-    late = range(len(view) - 1, -1, -1)
-    return next((at + 1 for at in late if view[at].role == "user"), 0)
+def _is_users(message: Message) -> bool:
+    return message.role == "user"
 
 
 def _loop_start(view: Sequence[Message]) -> int:
     """Return where the running tool loop begins, as a provider sees it.
 
-    A request right behind results, whose turn was broken off, does not end it: both are one turn of
-    the user's.
+    A request right behind results, whose turn was broken off, does not end it: both are one message
+    of the user's.
     """
-    start = _turn_start(view)
-    while True:
+    start = len(view)
+    while start:
         before = start
-        while before and view[before - 1].role == "user":
+        while before and _is_users(view[before - 1]):
             before -= 1
-        if before == start or not before or view[before - 1].role != "tool":
-            return start
-        start = _turn_start(view[:before])
+        if before < start and (not before or view[before - 1].role != "tool"):
+            break
+        start = before - (before == start)
+    return start
 
 
 def _flatten(messages: Sequence[Message]) -> Message:

@@ -63,7 +63,7 @@ class RequestBuilder:
     """Counts what is sent in front of an epoch whose system prompt or tools have changed since."""
     _repair: Repair = attrs.field(factory=Repair, init=False)
     _left_out: tuple[tuple[int, ...], int | None] = attrs.field(default=((), None), init=False)
-    """Where reasoning was left out of the epoch, and where the running turn is a text."""
+    """Where reasoning was left out of the epoch, and from where on a running loop is text."""
     _digest: RollingDigest | None = attrs.field(default=None, init=False)
     """The hash of the last request, as far as it was asked for."""
     _stored: StoredEpoch | None = attrs.field(default=None, init=False)
@@ -369,9 +369,8 @@ class RequestBuilder:
         # Without a window nothing else bounds what is carried.
         if dead > rest and self.maker.window is None:
             return self.begin(draft)
-        history = draft.branch.history
-        in_turn = in_tool_loop(history)
-        if not dead or (in_turn and self.reasoning.is_at_stake(history)):
+        in_loop = in_tool_loop(draft.branch.history)
+        if not dead or (in_loop and self.reasoning.is_at_stake(draft.repaired)):
             return draft
         terms = self._cache_terms
         if idle_seconds >= terms.lifetime_seconds:

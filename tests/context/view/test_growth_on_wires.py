@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agentic.bridges.dicts import Conversation
@@ -47,12 +47,14 @@ _STEPS = st.lists(
 class _Owner:
     """Somebody's loop around a list of dicts, of which the owner changes what it likes."""
 
-    def __init__(self, client: Any, chain: list[Any]) -> None:
+    def __init__(self, client: Any, chain: list[Any], *, strict: bool) -> None:
         self.client, self.chain, self.items = client, chain, []  # type: ignore[var-annotated]
         self.answer = ScriptedAnswer()
-        self.server = ModelServer(script=lambda _: self.answer, strict=True)
+        self.server = ModelServer(script=lambda _: self.answer, strict=strict)
         self.open: list[Any] = []
         """The results that have not come yet."""
+        self.is_resumed = False
+        """Whether nothing was sent since a restart."""
         self.conversation = self._conversation(None)
 
     def _conversation(self, state: Any) -> Conversation:
@@ -70,7 +72,9 @@ class _Owner:
         """Send a request, and return the results of the calls in the reply."""
         words = "" if calls else f"That is what {len(self.items)} says. " * 5
         arguments = ({"path": f"f{len(self.items)}.py"},) if calls else ()
-        self.answer = ScriptedAnswer(text=words, calls=arguments, thinking="Hm.")
+        self.answer = ScriptedAnswer(
+            text=words, calls=arguments, thinking="Hm.", thinking_tokens=20
+        )
         body = {**self.client.rest, self.client.items: self.items}
         request = json.loads(json.dumps(self.conversation.fit_request(body)))
         reply = self.server.post(self.client.path, request)
@@ -84,7 +88,12 @@ class _Owner:
         """Compare what the View says of its request with what the server has read."""
         latest = self.conversation.latest
         assert latest is not None
-        assert not self.server.served[-1].change or not latest.extends
+        served = self.server.served[-1]
+        assert not served.change or not latest.extends
+        # A state tells what the latest request was, and nothing of those before it.
+        if latest.extends or not self.is_resumed:
+            assert served.lost == 0
+        self.is_resumed = False
 
     def do(self, step: str, amount: int) -> None:
         if step == "turn":
@@ -111,6 +120,7 @@ class _Owner:
         elif step == "restart":
             state = json.loads(json.dumps(self.conversation.state()))
             self.conversation = self._conversation(state)
+            self.is_resumed = True
 
     def _user(self, item: Any) -> Any:
         """Return the item of a user who says the same."""
@@ -121,13 +131,14 @@ class _Owner:
 
 
 @pytest.mark.parametrize("client", _CLIENTS, ids=lambda client: client.module.NAME)
-@given(steps=_STEPS, chain=st.sampled_from(_CHAINS))
+@given(steps=_STEPS, chain=st.sampled_from(_CHAINS), strict=st.booleans())
+@example(steps=[("turn", 1), ("interrupt", 0), ("rewind", 1)], chain=[], strict=True)
 @settings(max_examples=15, deadline=None)
 def test_request_extends_the_last_one_between_epochs(
-    client: Any, steps: list[tuple[str, int]], chain: list[Any]
+    client: Any, steps: list[tuple[str, int]], chain: list[Any], strict: bool
 ) -> None:
     """Whatever the owner does; no request is refused, and no valid reasoning is left out."""
-    owner = _Owner(client, chain)
+    owner = _Owner(client, chain, strict=strict)
 
     for step, amount in [*steps, ("turn", 1), ("turn", 0)]:
         owner.do(step, amount)
