@@ -40,6 +40,9 @@ class BindingRules:
     """What happens to invalid reasoning unless the request says otherwise."""
     summary_changes_role: bool = False
     """Whether what follows a server's summary has another role than what it summarized."""
+    summary_without_tools: bool = False
+    """Whether a summary is made without the tools, which count as those of the request before it:
+    what follows a compaction stays valid though its prefix has changed."""
     chain: bool = True
     """Whether a gap in the reasoning makes what follows invalid."""
 

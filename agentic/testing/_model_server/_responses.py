@@ -24,6 +24,8 @@ __all__ = ["OPENAI_RESPONSES"]
 _VERSION = re.compile(r"gpt-(\d+)(?:\.(\d+))?")
 _INSTRUCTIONS_LAST = (6, 2)
 """From this version on, `instructions` stand behind the input and are never cached."""
+_NOT_COMPACTED = ("tools", "text")
+"""What the endpoint that compacts does not take: openai 3, `ResponseCompactParams`."""
 _NOT_STORED = ("previous_response_id", "conversation", "prompt")
 
 
@@ -37,6 +39,10 @@ def _read(body: Mapping[str, Any], _: Mapping[str, str], path: str) -> ReadReque
             raise Refusal(
                 "malformed", f"Previous response with {field!r} not found: send it whole."
             )
+    compacts = path.endswith("/compact")
+    for field in _NOT_COMPACTED if compacts else ():
+        if body.get(field):
+            raise Refusal("malformed", f"Unknown parameter: '{field}'.", "unknown_parameter")
     model = str(body.get("model", ""))
     last = _version(model) >= _INSTRUCTIONS_LAST
     system = _instructions(body, bound=not last)
@@ -47,7 +53,7 @@ def _read(body: Mapping[str, Any], _: Mapping[str, str], path: str) -> ReadReque
         tool_names=tuple(_tool_names(body, items)),
         stream=bool(body.get("stream")),
         # https://developers.openai.com/api/docs/guides/compaction
-        compacts=path.endswith("/compact"),
+        compacts=compacts,
     )
 
 
@@ -292,6 +298,8 @@ OPENAI_RESPONSES = ModelWire(
     binding=BindingRules(
         always=(*(f"gpt-6.{minor}" for minor in range(2, 10)), "gpt-7"),
         on_mismatch="remove",
+        # https://developers.openai.com/api/docs/guides/keep-prefix-unchanged, on compaction.
+        summary_without_tools=True,
         chain=False,
     ),
     structure=StructureRules(

@@ -80,6 +80,8 @@ class _SentRequest:
     """What the last request of the conversation had, to see whether the next one extends it."""
 
     hashes: tuple[str, ...]
+    head: str
+    """The hash behind the tools, which are in front."""
     usable: tuple[Made, ...]
     """The reasoning that the next request can still use."""
 
@@ -172,7 +174,9 @@ class ModelServer:
     def _answer(
         self, wire: ModelWire, request: ReadRequest, body: Mapping[str, Any]
     ) -> ServerReply:
-        hashes = _reasoning.running_hashes(request.blocks, self._compacted)
+        head = self._sent.head if self._sent and wire.binding.summary_without_tools else ""
+        running = head if request.compacts else ""
+        hashes = _reasoning.running_hashes(request.blocks, self._compacted, running)
         check_structure(request, wire.structure)
         verdict = self._judge(wire, request, hashes)
         refusal = self._check_reasoning(wire, request, verdict)
@@ -299,7 +303,8 @@ class ModelServer:
         # For the cache, a summary in place of what it summarized is a change.
         plain = _reasoning.running_hashes(request.blocks, {})
         former = self._sent
-        self._sent = _SentRequest(tuple(plain), self._kept(wire, hashes, verdict, reply))
+        head = plain[sum(block.role == "tools" for block in request.blocks)]
+        self._sent = _SentRequest(tuple(plain), head, self._kept(wire, hashes, verdict, reply))
         if former is None:
             return {}
         present = {each.proof for each in verdict.valid}

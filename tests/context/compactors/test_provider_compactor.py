@@ -110,16 +110,16 @@ def test_compaction_is_sent_first_and_a_digest_is_kept(kind: str) -> None:
     first = next(m for m in last.get("messages") or last["input"] if m.get("role") != "developer")
     assert "compaction" in str(first)
     assert "# Digest" not in _texts(last)
+    assert (report.reasoning_lost, report.reasoning_dropped) == (0, 0)
     if kind == "anthropic":
         # What a compaction is made of has been sent before, and is read from the cache. OpenAI's
         # endpoint takes no tools, so what it reads begins in another way.
         assert all(each.read / each.tokens > 0.5 for each in asides)
-        assert report.reasoning_lost == 0
-        assert report.reasoning_dropped == 0
 
 
+@pytest.mark.parametrize("kind", ["anthropic", "responses"])
 @pytest.mark.parametrize("ahead", [False, True])
-def test_reasoning_stays_valid_behind_each_compaction(*, ahead: bool) -> None:
+def test_reasoning_stays_valid_behind_each_compaction(kind: str, *, ahead: bool) -> None:
     """Also behind one that was made while tools ran, and of a conversation that ends with a reply.
 
     Each block stands for what it was made of, though all of them say the same.
@@ -127,7 +127,7 @@ def test_reasoning_stays_valid_behind_each_compaction(*, ahead: bool) -> None:
 
     async def talk(url: str, _: ModelServer) -> None:
         session = _session()
-        async with session, _decider("anthropic", url) as decider:
+        async with session, _decider(kind, url) as decider:
             runner = session.runner(decider)
             runner.summarize_ahead = ahead
             for number in range(8):
