@@ -83,7 +83,10 @@ def run(program: str, arguments: list[str], folder: Path) -> dict[str, float]:
     """Run a program against the package in a folder, and return what it prints."""
     environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONHASHSEED": "0"}
     command = [sys.executable, "-c", program, *arguments]
-    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    # From the folder: `python -c` looks for the package in the current one first.
+    done = subprocess.run(
+        command, cwd=folder, env=environment, check=True, capture_output=True, text=True
+    )
     result: dict[str, float] = json.loads(done.stdout)
     return result
 
