@@ -12,7 +12,6 @@ import operator
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 
 import attrs
 
@@ -49,6 +48,23 @@ class MessageTexts:
         return map(self._text, messages)
 
 
+@attrs.define(eq=False)
+class _PastLines:
+    """The lines of a session so far, as hashes: the lines would take several times its room."""
+
+    texts: MessageTexts
+    _hashes: set[int] = attrs.field(factory=set, init=False)
+    _length: int = attrs.field(default=0, init=False)
+    """How many messages they are of."""
+
+    def of(self, past: Sequence[Message]) -> set[int]:
+        """Return the lines of these messages, which begin with those of the last call."""
+        for text in self.texts.of_each(past[self._length :]):
+            self._hashes.update(hash(line.strip()) for line in text.split("\n"))
+        self._length = len(past)
+        return self._hashes
+
+
 @attrs.define
 class Point:
     """A place in a session: what came before and after it."""
@@ -57,8 +73,13 @@ class Point:
     terms: list[str]
     """The terms of the past that the future uses; at least one."""
     texts: MessageTexts = attrs.field(factory=MessageTexts, repr=False)
+    _lines: _PastLines = attrs.field(repr=False)
     _lines_by_term: dict[str, set[str]] = attrs.field(factory=dict, init=False, repr=False)
     _quoting: dict[tuple[str, str], bool] = attrs.field(factory=dict, init=False, repr=False)
+
+    @_lines.default
+    def _lines_of_texts(self) -> _PastLines:
+        return _PastLines(self.texts)
 
     def judge_request(self, messages: Sequence[Message]) -> float:
         """Return the share of the terms whose lines a request keeps, from 0 to 1."""
@@ -78,8 +99,9 @@ class Point:
         return len(matches) / len(self.terms)
 
     def _is_evident(self, term: str, view: str) -> bool:
+        past = self._lines.of(self.past)
         lines = map(str.strip, _lines_with(term, view))
-        return any(hash(line) in self._lines or self._quotes(term, line) for line in lines)
+        return any(hash(line) in past or self._quotes(term, line) for line in lines)
 
     def _quotes(self, term: str, line: str) -> bool:
         """Return whether a line contains a line of the past with the term, or a part of one."""
@@ -95,12 +117,6 @@ class Point:
             short = any(each in line for each in map(str.strip, lines) if len(each) < _WINDOW)
             self._quoting[term, line] = short or _holds_window(term, line, "\n".join(lines))
         return self._quoting[term, line]
-
-    @cached_property
-    def _lines(self) -> set[int]:
-        # The lines themselves would take several times the room of the session.
-        texts = self.texts.of_each(self.past)
-        return {hash(line.strip()) for text in texts for line in text.split("\n")}
 
 
 def _holds_window(term: str, line: str, text: str) -> bool:
@@ -140,36 +156,32 @@ def points_of(
     [['a.py']]
     """
     texts = MessageTexts() if texts is None else texts
-    terms_used, past_terms = _used_terms(messages), _PastTerms([*texts.of_each(messages)])
+    lines = _PastLines(texts)
+    places = list(_places(messages, number))
+    futures = [dict.fromkeys(_used_terms(messages, at, at + _FUTURE)) for at in places]
+    # What the past never said, no request could have kept. A term has no white space, so it is
+    # looked for in words, of which a session has far fewer than it has characters.
+    evident: set[str] = set()
+    first = 0
+    for point, at in enumerate(places):
+        words = {word for text in texts.of_each(messages[first:at]) for word in text.split()}
+        words_text, first = "\n".join(words), at
+        unknown = {term for future in futures[point:] for term in future} - evident
+        evident.update(term for term in unknown if term in words_text)
+        terms = [term for term in futures[point] if term in evident]
+        if terms:
+            yield Point(list(messages[:at]), terms, texts, lines)
+
+
+def _places(messages: Sequence[Message], number: int) -> Iterator[int]:
+    """Yield positions spread evenly over a session, each where a round begins."""
     starts = {group.positions[0] for group in split_rounds(messages)}
     for step in range(1, number + 1):
         at = step * len(messages) // (number + 1)
         # A point within a round would part a call from its result.
         while at < len(messages) and at not in starts:
             at += 1
-        past = list(messages[:at])
-        future = dict.fromkeys(term for terms in terms_used[at : at + _FUTURE] for term in terms)
-        # What the past never said, no request could have kept.
-        terms = [term for term in future if past_terms.has(term, at)]
-        if terms:
-            yield Point(past, terms, texts)
-
-
-@attrs.define
-class _PastTerms:
-    """Terms in the texts of messages, of which each is searched for a term once."""
-
-    texts: list[str]
-    _searched: dict[str, int] = attrs.field(factory=dict, init=False)
-    """By term: how many texts at the beginning do not contain it."""
-
-    def has(self, term: str, length: int) -> bool:
-        """Return whether one of so many texts contains a term; `length` may only grow."""
-        # Where it was found is where the next search begins, and ends at once.
-        late = range(self._searched.get(term, 0), length)
-        at = next((at for at in late if term in self.texts[at]), length)
-        self._searched[term] = at
-        return at < length
+        yield at
 
 
 def text_of(messages: Sequence[Message]) -> str:
@@ -181,18 +193,18 @@ def text_of(messages: Sequence[Message]) -> str:
     return MessageTexts().of(messages)
 
 
-def _used_terms(messages: Sequence[Message]) -> list[list[str]]:
-    r"""Return the terms in what each message does.
+def _used_terms(messages: Sequence[Message], first: int, end: int) -> Iterator[str]:
+    r"""Yield the terms in what the messages from one position to another do.
 
-    >>> _used_terms([Message("user", "Run it."), Message("assistant", "```\nmake a.py\n```")])
-    [[], ['a.py']]
+    >>> talk = [Message("user", "Run it."), Message("assistant", "```\nmake a.py\n```")]
+    >>> list(_used_terms(talk, 0, 1)), list(_used_terms(talk, 0, 2))
+    ([], ['a.py'])
     """
     # Without calls, actions are written in replies, and outputs come back as user messages.
     in_text = not any(message.tool_calls for message in messages)
-    return [
-        [term for text in _actions(message, in_text) for term in _terms_in(text)]
-        for message in messages
-    ]
+    for message in messages[first:end]:
+        for text in _actions(message, in_text):
+            yield from _terms_in(text)
 
 
 def _actions(message: Message, in_text: bool) -> Iterator[str]:

@@ -13,7 +13,8 @@ policy made it. If that check refuses a request, the whole request is checked, a
 
 import re
 from bisect import bisect_right
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 import attrs
 
@@ -26,6 +27,10 @@ from agentic.providers.kit import Adapter
 _BESIDE = 2
 # In the place of rounds that are not checked: most providers want a user message at the beginning.
 _OTHERS = Message("user", "And so on.")
+
+
+_Neighbours: TypeAlias = tuple[int, int, int]
+"""The shapes of a message's left neighbour, of itself and of its right neighbour."""
 
 
 def adapters_of(names: Sequence[str]) -> tuple[Adapter, ...]:
@@ -60,8 +65,7 @@ def refusal_of(view: list[Message], adapters: Sequence[Adapter] = ()) -> str:
 class SoundNeighbours:
     """Messages of valid requests, each with its neighbours; policies may share one."""
 
-    _known: set[tuple[int, int, int]] = attrs.field(factory=set, init=False)
-    """The shapes of a message's left neighbour, of itself and of its right neighbour."""
+    _known: set[_Neighbours] = attrs.field(factory=set, init=False)
     _numbers: dict[Hashable, int] = attrs.field(factory=dict, init=False)
     """A number for each shape, from 1 on: 0 is no message."""
     _shape: MessageMemo[int] = attrs.field(init=False)
@@ -72,18 +76,18 @@ class SoundNeighbours:
     def _number_of(self, message: Message) -> int:
         return self._numbers.setdefault(_shape_of(message), len(self._numbers) + 1)
 
-    def add(self, view: Sequence[Message]) -> None:
-        """Add a valid request."""
-        self._known.update(self._neighbours(view))
-
-    def unknown(self, view: Sequence[Message]) -> list[int]:
-        """Return the positions of the messages that are new or have new neighbours."""
-        return [at for at, pair in enumerate(self._neighbours(view)) if pair not in self._known]
-
-    def _neighbours(self, view: Sequence[Message]) -> Iterator[tuple[int, int, int]]:
-        """Yield the shapes of each message and its neighbours; 0 if there is no neighbour."""
+    def of(self, view: Sequence[Message]) -> list[_Neighbours]:
+        """Return each message of a view with its neighbours; 0 if there is no neighbour."""
         shapes = [0, *map(self._shape, view), 0]
-        return zip(shapes, shapes[1:], shapes[2:], strict=False)
+        return list(zip(shapes, shapes[1:], shapes[2:], strict=False))
+
+    def unknown(self, neighbours: Sequence[_Neighbours]) -> list[int]:
+        """Return the positions of the messages that are new or have new neighbours."""
+        return [at for at, each in enumerate(neighbours) if each not in self._known]
+
+    def add(self, neighbours: Iterable[_Neighbours]) -> None:
+        """Add those of a valid request."""
+        self._known.update(neighbours)
 
 
 @attrs.define(eq=False)
@@ -122,15 +126,16 @@ class Validity:
         # Shapes do not tell whether a result answers its call, and the rest relies on it.
         if not is_paired(view):
             return refusal_of(view, self.adapters)
-        stretches = list(_stretches(self.sound.unknown(view), _starts(view), len(view)))
+        neighbours = self.sound.of(view)
+        unknown = self.sound.unknown(neighbours)
+        stretches = list(_stretches(unknown, _starts(view), len(view))) if unknown else []
         # A request without messages has no part that could be checked.
         is_accepted = bool(view) and not any(
             refusal_of(_part(view, *stretch), self.adapters) for stretch in stretches
         )
         problem = "" if is_accepted else refusal_of(view, self.adapters)
         if not problem:
-            # Added as a whole, so that what is only cut off or grown needs no check next time.
-            self.sound.add(view)
+            self.sound.add(neighbours[at] for at in unknown)
         return problem
 
     def _refusal_at_end(self, view: list[Message], length: int, starts: list[int]) -> str:
