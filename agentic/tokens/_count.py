@@ -243,23 +243,27 @@ class _Memo:
         factory=collections.OrderedDict, repr=False
     )
 
-    messages: collections.OrderedDict[int, tuple[ref[Message], int, int | None, int]] = attrs.field(
-        factory=collections.OrderedDict, repr=False
+    messages: collections.OrderedDict[int, tuple[ref[Message], tuple[int, int | None], int]] = (
+        attrs.field(factory=collections.OrderedDict, repr=False)
     )
     """By the id of a message: the message, what else its size depends on, and its size. Views that
     are edited again and again have most of their messages in common."""
 
-    def count_message(self, message: Message, overhead: int, tokens_per_media: int | None) -> int:
-        known = self.messages.get(id(message))
-        # An id may be that of an object that is gone.
-        is_same = known is not None and known[0]() is message
-        if known is not None and is_same and known[1:3] == (overhead, tokens_per_media):
-            return known[3]
-        size = count_checked(message, self, overhead, tokens_per_media)
-        self.messages[id(message)] = ref(message), overhead, tokens_per_media, size
-        if len(self.messages) > _MEMO_ENTRIES:
-            self.messages.popitem(last=False)
-        return size
+    def count_messages(
+        self, messages: Iterable[Message], beside: tuple[int, int | None]
+    ) -> Iterator[int]:
+        """Yield the size of each message; `beside` has the overhead, and the tokens of media."""
+        for message in messages:
+            known = self.messages.get(id(message))
+            # An id may be that of an object that is gone.
+            if known is not None and known[0]() is message and known[1] == beside:
+                yield known[2]
+                continue
+            size = count_checked(message, self, *beside)
+            self.messages[id(message)] = ref(message), beside, size
+            if len(self.messages) > _MEMO_ENTRIES:
+                self.messages.popitem(last=False)
+            yield size
 
     def count_media(self, media: Media, /) -> int:
         # Of an image or a recording only the first bytes are read, which is cheaper than its hash.
@@ -342,7 +346,7 @@ class TokenCache:
         sizes = entry or MessageSizes()
         fresh = messages[len(sizes.messages) :]
         check_messages(fresh)
-        sizes.sums[-1:] = accumulate(map(self.count_message, fresh), initial=sizes.sums[-1])
+        sizes.sums[-1:] = accumulate(self._count_each(fresh), initial=sizes.sums[-1])
         sizes.messages += fresh
         if entry is None and messages:
             self._recent.add(sizes)
@@ -355,7 +359,11 @@ class TokenCache:
 
     def count_message(self, message: Message) -> int:
         """Count one message."""
-        return self._memo.count_message(message, self.per_message_overhead, self.tokens_per_media)
+        return next(self._count_each([message]))
+
+    def _count_each(self, messages: Iterable[Message]) -> Iterator[int]:
+        beside = self.per_message_overhead, self.tokens_per_media
+        return self._memo.count_messages(messages, beside)
 
     def size_of(self, found: Round, sizes: MessageSizes) -> int:
         """Return the size of what may be sent of a round."""

@@ -121,6 +121,10 @@ class FitContextWindow:
         """Return the view: the same list if everything fits."""
         return self.fit(messages).messages
 
+    def exceeds(self, messages: list[Message], /) -> bool:
+        """Return whether messages are over the budget."""
+        return self._token_cache.sizes(messages).total > self.budget
+
     def fit(self, messages: list[Message], /) -> Fit:
         """Return the view, its size, and whether it is within the budget."""
         sizes = self._token_cache.sizes(messages)

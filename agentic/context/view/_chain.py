@@ -34,7 +34,11 @@ class ChainedStrategy:
         """
         bounds = getattr(self.strategy, "bounds_request", False)
         bounds = bounds or (not measured and hasattr(self.strategy, "fit"))
-        return bool(bounds) and self.make_view(view) is not view
+        # A sum says so without a view being made, which nobody would look at.
+        exceeds = getattr(self.strategy, "exceeds", None)
+        if not bounds or (exceeds is not None and not exceeds(view)):
+            return False
+        return self.make_view(view) is not view
 
 
 def chain_parts(chain: Chain) -> list[ChainedStrategy]:

@@ -15,6 +15,7 @@ reasoning that comes back after a request was sent without it.
 import itertools
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import Literal, TypeAlias
+from weakref import ref
 
 import attrs
 
@@ -27,6 +28,8 @@ from agentic.protocols import ToolDefinition
 Mode: TypeAlias = Literal["auto", "keep", "strip"]
 """`auto`: stale reasoning is left out for a model that binds it, and for one that is not known.
 `keep`: never. `strip`: for every model."""
+_OBJECTS = 4
+"""How many objects of each message are remembered, on average."""
 _FLAT = "What was done for this request so far, as a record:"
 
 
@@ -55,6 +58,10 @@ class ReplyLog:
     """
 
     _places: dict[Hashable, int] = attrs.field(factory=dict, init=False)
+    _meanings: dict[Hashable, int] = attrs.field(factory=dict, init=False)
+    """A number for all that a place depends on in a message."""
+    _numbers: dict[int, tuple[ref[Message], int]] = attrs.field(factory=dict, init=False)
+    """That number by the id of a message: most requests have most messages in common."""
     _made: dict[int, ReasoningChain | None] = attrs.field(factory=dict, init=False)
     """The reasoning before each reply that was made where it is, by the place behind the reply."""
     _bare: set[int] = attrs.field(factory=set, init=False)
@@ -77,7 +84,7 @@ class ReplyLog:
             stand_in = self._stand_ins.get(compaction_key(message))
             if stand_in is not None:
                 return stand_in
-        return self._place((place, *request_meaning_of(message)))
+        return self._place((place, self._meaning_number(message)))
 
     def end_of(self, place: int, messages: Iterable[Message]) -> int:
         """Return the place behind several messages."""
@@ -166,6 +173,18 @@ class ReplyLog:
 
     def _place(self, key: Hashable) -> int:
         return self._places.setdefault(key, len(self._places))
+
+    def _meaning_number(self, message: Message) -> int:
+        entry = self._numbers.get(id(message))
+        # An id may be that of an object that is gone.
+        if entry is None or entry[0]() is not message:
+            meaning = request_meaning_of(message)
+            number = self._meanings.setdefault(meaning, len(self._meanings))
+            # A list that a store loads anew at each turn has new objects, and the old ones go.
+            if len(self._numbers) > _OBJECTS * len(self._meanings):
+                self._numbers.clear()
+            entry = self._numbers[id(message)] = ref(message), number
+        return entry[1]
 
 
 @attrs.define(eq=False)
@@ -349,6 +368,8 @@ class ReasoningFilter:
 
     def _find_stale(self, view: Sequence[Message], place: int) -> set[int]:
         stale: set[int] = set()
+        if not any(message.role == "assistant" and self._may_hold(message) for message in view):
+            return stale
         valid: list[int] = []
         places: list[int] = []
         has_chains = self._has_chains
