@@ -28,6 +28,7 @@ SHARE, WINDOW, STALE, PREFIX = "summary share", "window", "reasoning", "change i
 _TOO_LARGE = "the request would not fit into the window"
 _REFUSED = "the provider refused a larger request"
 _TOO_LARGE_TO_SEND = "the request would have too many bytes or images"
+_CHANGED = "what precedes it has changed since"
 _LEAST_TEXT = 0.5
 """A running loop that becomes text is cut to no less than this share of the room that there is."""
 
@@ -124,7 +125,7 @@ class RequestMaker:
         if self.meter is not None:
             self.meter.drop_thinking(self.reasoning.left_to_server)
         if valid is not view:
-            stages = [*stages, Stage(STALE, "what precedes it has changed since", view, valid)]
+            stages = [*stages, Stage(STALE, _CHANGED, view, valid)]
         begun = len(draft.repaired)
         epoch = Epoch(draft.repaired, valid, tuple(stages), begun=begun, prefix=draft.beside)
         return self.measured(attrs.evolve(draft, epoch=epoch, continues=False, dead_tokens=0))
@@ -181,10 +182,11 @@ class RequestMaker:
             notes.append(over_window(draft, self.policy))
         return attrs.evolve(draft, notes=tuple(notes)) if notes else draft
 
-    def cut_again(
-        self, view: list[Message], stages: list[Stage], record: StoredEpoch
+    def make_again(
+        self, history: list[Message], overhead: int, record: StoredEpoch
     ) -> tuple[list[Message], list[Stage]]:
-        """Cut a view as the first request of a stored epoch was cut."""
+        """Return the first request of a stored epoch, and the steps to it."""
+        view, stages = self.make_view(history, overhead)
         if record.budget_tokens is not None and self.window is not None:
             if record.fit_tokens is not None:
                 self.window.resume(record.fit_tokens)
@@ -193,7 +195,8 @@ class RequestMaker:
         if record.shrunk_tokens is not None and self.counter is not None:
             cut = self._shrunk(view, record.shrunk_tokens)
             view, stages = cut, [*stages, Stage(WINDOW, _REFUSED, view, cut)]
-        return view, stages
+        valid = self.reasoning.leave_out(view, record.left_out, record.turn_as_text)
+        return valid, [*stages, Stage(STALE, _CHANGED, view, valid)]
 
     def shrink(self, draft: Draft, most: int) -> Draft:
         """Return the draft with a view of at most `most` tokens, as far as possible."""

@@ -261,9 +261,8 @@ class RequestBuilder:
         if not beginning <= length <= len(draft.repaired):
             return None
         source = draft.repaired[:length]
-        view, stages = self.maker.make_view(source[:beginning], draft.overhead_tokens)
-        view, stages = self.maker.cut_again(view, stages, record)
-        view = self.reasoning.leave_out(view, record.left_out, record.turn_as_text)
+        overhead = draft.overhead_tokens
+        view, stages = self.maker.make_again(source[:beginning], overhead, record)
         later = self.maker.shorten_new(draft.repaired)[0][beginning:length]
         for at, change in reversed(record.changes):
             later.insert(max(0, at - beginning), change)

@@ -299,6 +299,7 @@ def test_a_cold_view_sends_the_same(turns: int, at: int, chain: list[Any]) -> No
             one, other = (view.prepare_sync(history[:length]) for view in (warm, cold))
             assert list(map(_sent, one.messages)) == list(map(_sent, other.messages))
             assert (one.extends, one.changes) == (other.extends, other.changes)
+            assert _explained(warm) == _explained(cold)
 
 
 def test_running_turn_becomes_text_where_nothing_is_dropped() -> None:
@@ -338,10 +339,15 @@ def test_running_turn_as_text_leaves_the_request(
             again = cold.prepare_sync(history[:length])
             assert list(map(_sent, again.messages)) == list(map(_sent, prepared.messages))
             assert again.extends
+            assert _explained(cold) == _explained(view)
         if length == refused:
             smaller = view.shrink_sync(prepared.messages)
             prepared = smaller or prepared
         assert [each.content for each in prepared.messages].count(request.content) == 1
+
+
+def _explained(view: View) -> list[tuple[Any, ...]]:
+    return [(each.part, each.positions, each.shortened) for each in view.explain()]
 
 
 def test_other_models_keep_their_reasoning() -> None:
