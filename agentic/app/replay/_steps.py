@@ -51,9 +51,13 @@ def draw_steps(ident: str, policies: Sequence[str], requests: int) -> Markup:
         tag(
             "div",
             tag("label", "Policy ", tag("select", *options)),
-            tag("button", "\u2039", type="button", data_step=-1, aria_label="Previous request"),
-            tag("input", aria_label="Request", **slider),
-            tag("button", "\u203a", type="button", data_step=1, aria_label="Next request"),
+            tag(
+                "div",
+                tag("button", "\u2039", type="button", data_step=-1, aria_label="Previous request"),
+                tag("input", aria_label="Request", **slider),
+                tag("button", "\u203a", type="button", data_step=1, aria_label="Next request"),
+                class_="slider",
+            ),
             class_="stepper",
         ),
         tag("p", class_="told quiet", aria_live="polite"),

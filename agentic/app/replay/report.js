@@ -161,7 +161,8 @@
   const says = ([role, text, more], className) => {
     const item = element("li", undefined, className);
     const whole = element("details");
-    const first = text.split("\n", 1)[0];
+    // A call is its name on one line and its arguments on the next ones.
+    const first = text.slice(0, 200).replace(/\s+/g, " ");
     const head = element("summary");
     head.append(element("b", role), element("span", first || "(no text)"));
     whole.append(head, element("pre", text + (more ? `\n… ${number.format(more)} more characters` : "")));

@@ -11,6 +11,7 @@ from agentic.app.replay import (
     ContextLimits,
     Replayed,
     Report,
+    SentRequest,
     Series,
     Transcript,
     make_policy,
@@ -114,11 +115,12 @@ def test_a_cleared_output_is_told_once() -> None:
     assert len(told["made"]) <= 40
 
 
-def write(transcript: Transcript, path: Path) -> Path:
-    """Write the page of a session."""
+def write(transcript: Transcript, path: Path, replays: Sequence[Replayed] = ()) -> Path:
+    """Write the page of a session, by default under every policy."""
+    replays = replays or run(transcript)
     report = Report(
-        replays=((transcript, tuple(run(transcript))),),
-        descriptions=("",) * len(SPECS),
+        replays=((transcript, tuple(replays)),),
+        descriptions=("",) * len(replays),
         window=3_000,
         reserve=750,
         counter="four characters a token",
@@ -126,6 +128,14 @@ def write(transcript: Transcript, path: Path) -> Path:
     )
     path.write_text(render_page(report), encoding="utf-8")
     return path
+
+
+def all_of(transcript: Transcript) -> Replayed:
+    """Make the replay of a session under `none`, which needs no counting."""
+    replies = [at for at, each in enumerate(transcript.messages) if each.role == "assistant"]
+    series = Series(first=1, items=tuple(range(replies[-1])), lengths=tuple(replies))
+    requests = tuple(SentRequest(said=at, tokens=at, reused=0) for at in replies)
+    return Replayed(policy="none", window=9_000, requests=requests, cuts=(), series=(series,))
 
 
 SHOWN = """(() => {
@@ -201,7 +211,8 @@ def test_gap_is_told_where_it_was(browser: Any, tmp_path: Path) -> None:
 
 def test_only_what_is_visible_is_drawn(browser: Any, tmp_path: Path) -> None:
     """Of a request of 1,400 messages the first hundred, and more of them on the way down."""
-    browser.open(write(talk(700), tmp_path / "page.html"))
+    transcript = talk(700)
+    browser.open(write(transcript, tmp_path / "page.html", [all_of(transcript)]))
 
     head, items = go(browser, 0, 701)
     for _ in range(40):
@@ -216,6 +227,65 @@ def test_only_what_is_visible_is_drawn(browser: Any, tmp_path: Path) -> None:
     assert head.startswith("Request 701 of 701: 1,4")
     assert len(items) == 100
     assert len(browser.evaluate(SHOWN)[1]) > 1_400
+
+
+def test_a_late_request_draws_a_hundred_messages(browser: Any, tmp_path: Path) -> None:
+    """Of 6,200 messages that request 3,100 sends: a page of a few hundred nodes opens at once."""
+    transcript = talk(3_100)
+    browser.open(write(transcript, tmp_path / "page.html", [all_of(transcript)]))
+
+    head, items = go(browser, 0, 3_100)
+
+    assert head.startswith("Request 3,100 of 3,101: 6,200 messages, ")
+    assert len(items) == 100
+    assert browser.evaluate("document.querySelectorAll('.seen *').length") <= 700
+
+
+def test_a_call_is_seen_with_its_arguments(browser: Any, tmp_path: Path) -> None:
+    """In the line that opens a message, where the name alone would say little."""
+    call = ToolCall("c", "run", '{"command": "make test"}')
+    said = (Message("user", "Test."), Message("assistant", tool_calls=[call]))
+    browser.open(write(Transcript("t", "made", (*said, Message("assistant"))), tmp_path / "p.html"))
+
+    go(browser, 0, 2)
+
+    heads = browser.evaluate("[...document.querySelectorAll('.seen span')].map(e => e.innerText)")
+    assert heads[1] == "run make test"
+
+
+BOXES = """(() => Object.fromEntries([".seen", ".note", "[data-step='-1']", "[data-step='1']"]
+    .map((name) => [name, document.querySelector(name).getBoundingClientRect()])
+    .map(([name, box]) => [name, [box.left, box.top, box.right, box.bottom]])))()"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_note_and_conversation_are_side_by_side(browser: Any, tmp_path: Path, dark: bool) -> None:
+    """On a wide page; the text of both is in the colour of text."""
+    browser.open(write(talk(20), tmp_path / "page.html"), dark=dark)
+
+    go(browser, 3, 21)
+
+    boxes = browser.evaluate(BOXES)
+    assert boxes[".note"][0] > boxes[".seen"][2]
+    assert boxes[".note"][1] == boxes[".seen"][1]
+    colours = browser.evaluate(
+        "['.note pre', '.seen b', 'h1'].map("
+        "(name) => getComputedStyle(document.querySelector(name)).color)"
+    )
+    assert len(set(colours)) == 1
+
+
+def test_a_narrow_page_has_both_at_once(browser: Any, tmp_path: Path) -> None:
+    """One above the other within a screen, and both buttons on the line of the slider."""
+    browser.open(write(talk(20), tmp_path / "page.html"), width=400, height=800)
+
+    go(browser, 3, 21)
+
+    boxes = browser.evaluate(BOXES)
+    assert boxes[".seen"][3] < boxes[".note"][1]
+    assert boxes[".note"][3] - boxes[".seen"][1] < 800
+    assert boxes["[data-step='-1']"][1] == boxes["[data-step='1']"][1]
+    assert browser.evaluate("document.documentElement.scrollWidth") == 400
 
 
 def test_buttons_go_from_request_to_request(browser: Any, tmp_path: Path) -> None:
