@@ -43,6 +43,8 @@ _WRAPPERS = {
     *("image", "document", "video", "reasoningcontent", "cachepoint"),
 }
 """Keys that hold a part without a type."""
+_MEDIA_WRAPPERS = ("source", "image_url", "file", "image", "inlineData", "fileData", "inline_data")
+"""Keys within a part that hold a picture, a sound or a file, or where it is."""
 _IDS = ("id", "tool_use_id", "toolUseId", "toolCallId", "tool_call_id", "callID", "call_id")
 _ANSWERED = (
     *("tool_use_id", "toolUseId", "toolUseID", "toolCallId", "tool_call_id", "call_id"),
@@ -177,7 +179,10 @@ def _result(part: _Part) -> ToolResult:
     content = value if isinstance(value, dict) else _first(part, _OUTPUTS)
     is_error = any(part.get(key) is True for key in ("is_error", "isError"))
     is_error = is_error or part.get("status") == "error" or _says_failure(content)
-    text, media = read_output(content)
+    # Beside the response, Gemini takes media: https://ai.google.dev/api/caching#FunctionResponse.
+    beside = part.get("parts")
+    outputs = [content, *beside] if isinstance(beside, list) else content
+    text, media = read_output(outputs)
     return make_result(call_id, name, text, is_error=is_error, media=media)
 
 
@@ -245,14 +250,15 @@ def _read_invocation(part: _Part, parts: Parts) -> None:
 def _media(part: _Part, kind: str) -> Media:
     """Read a picture, a sound or a file; where its data cannot be read, it is still there."""
     flat = {**part}
-    for key in ("source", "image_url", "file", "image", "inlineData", "fileData", "inline_data"):
-        if isinstance(part.get(key), dict):
-            flat |= part[key]
-    keys = ("media_type", "mediaType", "mimeType", "mime_type", "MIMEType", "format")
-    kind_of_media = next((name for name in ("image", "audio", "video") if name in kind), "")
-    kind = _first_text(flat, keys) or (
-        f"{kind_of_media}/*" if kind_of_media else "application/octet-stream"
-    )
+    for key in (*_MEDIA_WRAPPERS, "s3Location"):
+        if isinstance(flat.get(key), dict):
+            flat |= flat[key]
+    keys = ("media_type", "mediaType", "mimeType", "mime_type", "MIMEType")
+    family = next((name for name in ("image", "audio", "video") if name in kind), "")
+    form = _first_text(flat, ("format",)) or ("*" if family else "octet-stream")
+    # Bedrock writes `jpeg`, others `image/jpeg`.
+    whole = form if "/" in form else f"{family or 'application'}/{form}"
+    kind = _first_text(flat, keys) or whole
     address = _first_text(flat, ("url", "image_url", "fileUri", "file_uri", "uri", "image"))
     data = _first_text(flat, ("data", "bytes", "Data", "content"))
     if address.startswith("data:"):

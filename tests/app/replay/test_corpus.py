@@ -1,8 +1,12 @@
 """The recorded sessions that lie beside the checkout, all of them."""
 
 import asyncio
+import json
 import time
+from collections.abc import Callable, Iterator
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,11 +16,13 @@ from agentic.app.replay import (
     Replayed,
     Report,
     Transcript,
+    TranscriptUnreadable,
     make_policy,
     read_transcripts,
     render_page,
     replay,
 )
+from agentic.app.replay._judge import text_of
 from agentic.context import budget
 from agentic.tokens import CharCounter
 
@@ -86,3 +92,47 @@ def test_every_recorded_session_is_understood(corpus: Path) -> None:
     assert len(transcripts) >= 30
     assert told == []
     assert [each.name for each in transcripts if each.unknown_share] == []
+
+
+def leaves(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the texts in JSON data, each with the key that holds it."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from leaves(each, key)
+    elif isinstance(value, list):
+        for each in value:
+            yield from leaves(each, name)
+    elif isinstance(value, str):
+        yield name, value
+
+
+def requests(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield the recorded requests of a provider that hold messages, and the key that does."""
+    for line in path.read_text(encoding="utf-8").split("\n"):
+        body = json.loads(line).get("request") if line else None
+        body = body.get("body", body) if isinstance(body, dict) else None
+        keys = ("messages", "contents", "input")
+        key = next((each for each in keys if isinstance((body or {}).get(each), list)), "")
+        if body and key:
+            yield body, key
+
+
+def test_no_recorded_request_loses_a_text(recorded_path: Callable[[str], Path]) -> None:
+    """What clients sent to 27 providers is read whole, or a note counts what is not understood."""
+    lost, count = [], 0
+    for path in sorted(recorded_path("provider_responses").glob("*.jsonl")):
+        for body, key in requests(path):
+            try:
+                content = BytesIO(json.dumps(body).encode() + b"\n")
+                [transcript] = read_transcripts("request.json", file=content)
+            except TranscriptUnreadable:
+                continue
+            count += 1
+            said = text_of(transcript.messages)
+            said += "".join(message.reasoning for message in transcript.messages)
+            expected = [text for name, text in leaves(body[key]) if name in {"text", "content"}]
+            missing = [text for text in expected if text.strip() not in said]
+            if missing and not transcript.unknown_share:
+                lost.append((path.name, missing))
+    assert lost == []
+    assert count > 400

@@ -109,6 +109,18 @@ def test_claude_goes_on_where_a_link_leads_out() -> None:
     assert [each.position for each in transcript.compactions] == [2]
 
 
+def test_a_compacted_subagent_keeps_its_beginning() -> None:
+    """All of its entries are of a side chain, and its marker names what was never written."""
+    boundary = entry(3, None, "system", logicalParentUuid="never-written")
+    lines = [entry(1, None), entry(2, 1, "assistant"), boundary]
+    lines += [entry(4, 3, isCompactSummary=True), entry(5, 4, "assistant"), entry(6, 5)]
+
+    transcript = read([{**line, "isSidechain": True} for line in lines])
+
+    assert [each.content for each in transcript.messages] == [f"text {n}" for n in (1, 2, 5, 6)]
+    assert [each.position for each in transcript.compactions] == [2]
+
+
 def test_a_second_root_is_another_branch() -> None:
     """An entry without a parent is a root: the user went back to the beginning."""
     transcript = read([entry(1, None), entry(2, 1, "assistant"), entry(3, None)])
@@ -394,6 +406,51 @@ def test_cline_results_in_texts_answer_their_calls() -> None:
     assert transcript.mended() is transcript
     assert [each.output for each in results] == ["x = 1", "y = 2", '{"query": "ls", "result": "a"}']
     assert transcript.messages[3].content.startswith("<environment_details>")
+
+
+def test_cline_3_keeps_its_messages_in_a_document() -> None:
+    """Each output is a list of objects without a type, and none of it is lost."""
+    use = {"type": "tool_use", "id": "c1", "name": "run_commands", "input": {"commands": ["ls"]}}
+    outputs = [{"query": "ls", "result": "a.py", "success": True}]
+    answer = {"type": "tool_result", "tool_use_id": "c1", "content": outputs}
+    messages = [
+        {"role": "user", "content": [{"type": "text", "text": "List."}], "ts": 1},
+        {"role": "assistant", "content": [use], "ts": 2},
+        {"role": "user", "content": [answer], "ts": 3},
+    ]
+
+    transcript = read([{"version": 1, "messages": messages}])
+
+    assert transcript.format == "Cline task"
+    [result] = transcript.messages[2].tool_results
+    assert json.loads(result.output) == outputs[0]
+
+
+def test_media_of_results_are_read() -> None:
+    """Gemini has them beside the response; Bedrock's may be an address, with half a media type."""
+    picture = {"file_data": {"mime_type": "image/png", "file_uri": "gs://b/a.png"}}
+    answer = {"id": "c1", "name": "look", "response": {"seen": "a"}, "parts": [picture]}
+    stored = {"format": "png", "source": {"s3Location": {"uri": "s3://b/a.png"}}}
+    result = {"toolUseId": "c1", "content": [{"image": stored}], "status": "success"}
+
+    gemini = read(
+        [
+            {"role": "user", "parts": [{"text": "Look."}]},
+            {"role": "model", "parts": [{"functionCall": {"id": "c1", "name": "look"}}]},
+            {"role": "user", "parts": [{"functionResponse": answer}]},
+        ]
+    )
+    bedrock = read(
+        [
+            {"role": "user", "content": [{"text": "Look."}]},
+            {"role": "assistant", "content": [{"toolUse": {"toolUseId": "c1", "name": "look"}}]},
+            {"role": "user", "content": [{"toolResult": result}]},
+        ]
+    )
+
+    for transcript, address in ((gemini, "gs://b/a.png"), (bedrock, "s3://b/a.png")):
+        [media] = transcript.messages[2].tool_results[0].media
+        assert (media.media_type, media.url) == ("image/png", address)
 
 
 def test_the_files_model_is_known() -> None:
