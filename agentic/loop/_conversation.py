@@ -111,20 +111,22 @@ class StoredHistory:
         """Return whether `message` is in the history, with `more` messages after it."""
         return len(self.history) > more and self.history[-1 - more] is message
 
-    async def append(self, message: Message, *, is_start: bool = False) -> None:
-        """Append a message. `is_start` means that `message_start` was already sent for it.
-
-        A cancellation is raised after the message is stored and reported.
-        """
+    async def append(self, message: Message) -> None:
+        """Append a message. A cancellation is raised after it is stored and reported."""
         try:
-            if not is_start:
-                await self.event_sender.send(events.MessageStart, role=message.role)
+            await self.event_sender.send(events.MessageStart, role=message.role)
         # A cancellation during the event must not cost the message, which may hold results.
         finally:
-            interruption = await shield(self._append(message))
-            await self.event_sender.send(events.MessageEnd, message=message)
-        if interruption is not None:
-            raise interruption
+            await self._complete(message, self._append(message))
+
+    async def append_reply(self, reply: Message) -> None:
+        """Append the reply to the request, as `append` would; `message_start` was already sent.
+
+        Raises:
+            HistoryConflict: somebody has removed the request while it was answered. The reply is
+                not stored: it would follow another request.
+        """
+        await self._complete(reply, self._append_behind_request(reply))
 
     async def replace(self, former: list[Message], messages: list[Message]) -> list[Message]:
         """Replace the known messages; those that others appended meanwhile stay after the new ones.
@@ -136,6 +138,18 @@ class StoredHistory:
         """
         self.put_off = await shield(self._replace(former, messages))
         return self.history
+
+    async def _complete(self, message: Message, work: Coroutine[Any, Any, None]) -> None:
+        """Store a message by `work`, and report it."""
+        interruption = await shield(work)
+        await self.event_sender.send(events.MessageEnd, message=message)
+        if interruption is not None:
+            raise interruption
+
+    async def _append_behind_request(self, reply: Message) -> None:
+        await self.refresh()
+        self.check_request()
+        await self._append(reply)
 
     async def _append(self, *messages: Message) -> None:
         for message in messages:

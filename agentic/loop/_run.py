@@ -338,7 +338,7 @@ class Run:
         batch = ToolBatch(calls, keys, self.event_sender, self.watch)
         results = TurnResults(self.conversation, self.setup.output_limits, calls)
         try:
-            await self.conversation.append(reply, is_start=True)
+            await self.conversation.append_reply(reply)
             if calls and self.setup.executor is not None and not refusal:
                 await self._start(batch, self.setup.executor)
                 if self.setup.summarize_ahead:

@@ -16,7 +16,8 @@ from agentic.history import JsonlStore, MemoryStore
 from agentic.history.sqlite import SqliteStore
 from agentic.loop import Decision, Runner
 from agentic.messages import ContextSummary, Message, ToolCall, close_open_rounds
-from agentic.testing import ScriptedDecider, ScriptedExecutor
+from agentic.session import Session
+from agentic.testing import EventRecorder, ScriptedDecider, ScriptedExecutor
 from agentic.tokens import CharCounter
 
 LATE = Message("user", "And mend the docs.")
@@ -193,6 +194,39 @@ def test_removed_request_ends_the_run(
     asyncio.run(talk())
 
     assert len(decider.requests) == (moment == "tool")
+
+
+@pytest.mark.parametrize("kind", STORES)
+@pytest.mark.parametrize("calls", [(), (ToolCall("c1", "t"),)])
+def test_reply_to_a_removed_request_is_reported(
+    tmp_path: Path, kind: str, calls: Sequence[ToolCall]
+) -> None:
+    """It neither follows another request nor disappears without a word; its calls are not run."""
+    executor = ScriptedExecutor({"t": "done"})
+
+    async def talk() -> None:
+        async with STORES[kind](tmp_path / "session") as store:
+            session = Session("s1", store, counter=CharCounter(), policy=Policy(9_000))
+
+            async def decide(_: Any) -> Decision:
+                undone = await session.undo_exchange()
+                assert [each.content for each in undone.dropped] == ["How?"]
+                return Decision("So.", calls)
+
+            await session.runner(ScriptedDecider("Done.")).run("Why?")
+            runner = session.runner(SimpleNamespace(decide=decide), executor)
+            with (
+                EventRecorder("agent_end", sender=runner) as recorder,
+                pytest.raises(HistoryConflict, match="no longer contains the request"),
+            ):
+                await runner.run("How?")
+            assert [each.reply for each in recorder.events] == ["So."]
+            assert [each.content for each in await store.load()] == ["Why?", "Done."]
+            later = await session.runner(ScriptedDecider("Here.")).run("Where?")
+            assert [each.content for each in later.history][2:] == ["Where?", "Here."]
+
+    asyncio.run(talk())
+    assert executor.calls == []
 
 
 def test_request_in_the_summary_of_another_is_answered() -> None:
