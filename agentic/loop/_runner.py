@@ -227,8 +227,8 @@ class Runner:
                 from the stored one.
             ContextOverflow: the request is still too large after one forced compaction.
             HistoryError: the store cannot be read or written.
-            HistoryConflict: another run is using the store, or somebody has removed the request from
-                it. A reply to that is not stored; `agent_end` has it.
+            HistoryConflict: another run is using the store, or somebody has removed the request. A
+                reply to it is not stored; `agent_end` has it.
             Exception: whatever the decider raised, after every complete message is stored.
         """
         if isinstance(request, str):

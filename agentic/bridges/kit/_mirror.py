@@ -214,7 +214,7 @@ class Mirror:
         for unit in (like or ())[keep:]:
             former.add_unit(unit, items[unit.start])
         # Equal items as well: what is sent are the objects that the owner has now.
-        self.items[identical:] = items[identical:]
+        self.items[:] = items
         for reading in readings:
             self._add(reading, former)
         return self.messages

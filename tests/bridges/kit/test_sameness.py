@@ -266,6 +266,20 @@ def test_our_words_say_nothing_when_they_come_back(name: str) -> None:
     assert list(map(id, anew[: len(written)])) == list(map(id, written))
 
 
+@pytest.mark.parametrize("name", _WORLDS)
+def test_equal_object_takes_the_place_of_a_covered_one(name: str) -> None:
+    """It is sent after a rewind, when the compaction holds no more."""
+    world = _WORLDS[name]()
+    mirror = world.make()
+    items = [item for number in range(3) for item in world.exchange(number)]
+    mirror.read(items)
+
+    items[0] = copy.deepcopy(items[0])
+    mirror.read(items, len(items) - 2)
+
+    assert all(map(lambda own, item: own is item, mirror.items, items))
+
+
 @pytest.mark.no_cover
 @pytest.mark.parametrize("change", ["shift", "repeat", "mark"])
 def test_equal_messages_are_found_at_a_linear_cost(change: str) -> None:
