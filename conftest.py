@@ -3,13 +3,15 @@
 A comment right below a `print` is what must be printed; `...` in it stands for anything.
 
 A property is tried with ten examples, with up to 25 by `--hypothesis-profile=most`, which `make
-test` passes, and with all of them by `--hypothesis-profile=full`, as in `make test-all`. Coverage
+test` passes, and with all of them by `--hypothesis-profile=full`, as in `make test-all`. One that
+has parameters is tried with ten for each of them by `most`, too: together these are more. Coverage
 measures the project's own tests: not those marked `corpus`, and of a property its first examples.
 """
 
 import ast
 import contextlib
 import functools
+import gc
 import io
 import itertools
 import os
@@ -85,16 +87,28 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Leave what collection makes to no garbage collector: a million objects, of which all stay."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is slow or not traced, and let no property ask for more than its profile allows."""
     most = _MOST_EXAMPLES.get(settings.get_current_profile_name())
+    least = min(_MOST_EXAMPLES.values())
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("slow")
         if item.get_closest_marker("corpus"):
             item.add_marker("no_cover")  # it would take four times as long
         if most is not None:
-            _limit_examples(item, most)
+            _limit_examples(item, least if hasattr(item, "callspec") else most)
 
 
 def _limit_examples(item: pytest.Item, most: int) -> None:

@@ -210,15 +210,15 @@ def naming(modules: list[Module], *, mentions: bool = False) -> dict[str, list[s
         and len(module.path.parts) == len(("providers", "a name", "_decider.py"))
     )
     words = {_dotted(module): set(_words(module.tree)) for module in modules}
-    pattern = _mention if mentions else _name
+    patterns = {each: _mention(each) if mentions else _name(each) for each in providers}
     return {
         provider: [
             name
             for name, texts in words.items()
             if not f"{name}.".startswith(f"providers.{provider}.")
-            and any(pattern(provider).search(text) for text in texts)
+            and any(map(pattern.search, texts))
         ]
-        for provider in providers
+        for provider, pattern in patterns.items()
     }
 
 

@@ -16,9 +16,9 @@ def _run(entry: str, case: _case.Case) -> _case.Case:
     "entry",
     [
         "dicts, fit_request (Anthropic)",
-        "dicts, fit_request (Responses)",
-        "dicts, fit_request (Chat Completions)",
-        "dicts, fit_request (Bedrock)",
+        pytest.param("dicts, fit_request (Responses)", marks=pytest.mark.long),
+        pytest.param("dicts, fit_request (Chat Completions)", marks=pytest.mark.long),
+        pytest.param("dicts, fit_request (Bedrock)", marks=pytest.mark.long),
     ],
 )
 def test_window_that_is_never_full_changes_nothing(entry: str) -> None:

@@ -103,7 +103,9 @@ def test_strategies_change_only_what_an_epoch_begins(entry: str, strategy: str) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("entry", [each for each in _ENTRIES if "before_model" not in each])
+@pytest.mark.parametrize(
+    "entry", _params([each for each in _ENTRIES if "before_model" not in each], _IN_CI)
+)
 def test_summary_is_read_from_the_cache(entry: str) -> None:
     """With one argument, each entry point asks the agent's own model by extending its request."""
     case, epochs = _run(entry, "default", turns=20, rounds=2, window=16_000, continues=True)

@@ -81,14 +81,14 @@ class _Page(HTMLParser):
 
     def __init__(self, path: Path) -> None:
         super().__init__()
-        self.links: list[str] = []
+        self.links: set[str] = set()
         self.places: set[str] = set()
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note what a tag links to, and its name."""
         given = dict(attrs)
-        self.links += [link for name in ("href", "src") if (link := given.get(name))]
+        self.links |= {link for name in ("href", "src") if (link := given.get(name))}
         self.places |= {place for name in ("id", "name") if (place := given.get(name))}
 
 

@@ -121,28 +121,30 @@ def test_chat_leaves_streams_as_before(rough: Path, agentic: Any) -> None:
 
 
 @pytest.mark.parametrize("request_", ["exit", "tool leave"])
-def test_called_exit_does_not_end_chat(chat: Chat, request_: str) -> None:
+def test_called_exit_does_not_end_chat(agentic: Any, rough: Path, request_: str) -> None:
     """One sentence, or an answer for the model, and the next request is served."""
-    done = chat(request_, "hello")
+    done = agentic("chat", rough, stdin=f"{request_}\nhello\n".encode())
 
-    assert done.stdout.endswith(b"a reply\n")
-    assert b"Traceback" not in done.stderr
+    assert done.out.endswith("a reply\n")
+    assert "Traceback" not in done.err
     if request_ == "exit":
-        assert done.returncode == 1
-        assert b"sys.exit(3) was called instead of a reply: the chat continues.\n" in done.stderr
+        assert done.status == 1
+        assert "sys.exit(3) was called instead of a reply: the chat continues.\n" in done.err
 
 
 @pytest.mark.parametrize("request_", ["interrupt", "tool interrupt"])
-def test_an_inner_interrupt_ends_the_chat(chat: Chat, request_: str) -> None:
+def test_an_inner_interrupt_ends_the_chat(
+    chat: Chat, agentic: Any, rough: Path, request_: str
+) -> None:
     """The session is whole, and the status is that of Ctrl-C."""
     done = chat(request_, "hello")
-    again = chat("hello")
+    again = agentic("chat", rough, "-s", "work", stdin=b"hello\n")
 
     assert (done.returncode, done.stdout) == (130, b"")
     assert b"Stopped. What has arrived is kept.\n" in done.stderr
     assert b"Traceback" not in done.stderr
     assert b"never retrieved" not in done.stderr
-    assert again.stdout == b"a reply\n"
+    assert again.out == "a reply\n"
 
 
 def test_second_ctrl_c_ends_what_blocks(rough: Path) -> None:

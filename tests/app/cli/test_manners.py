@@ -16,20 +16,33 @@ from agentic.messages import Message, to_plain
 pytestmark = pytest.mark.slow
 
 
+_GONE = "agentic: the working directory no longer exists: change to another one\n"
+
+
 @pytest.mark.parametrize("command", ["count x.txt", "chat coder", "sessions kept", "context a.db"])
-def test_a_deleted_folder_is_one_sentence(tmp_path: Path, command: str) -> None:
+def test_a_deleted_folder_is_one_sentence(
+    agentic: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
     """A path that is not absolute means nothing there."""
-    line = f"rmdir ../gone; exec {sys.executable} -m agentic {command}"
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+
+    done = agentic(*command.split())
+
+    assert (done.status, done.err) == (1, _GONE)
+
+
+def test_a_command_starts_in_a_deleted_folder(tmp_path: Path) -> None:
+    """Python itself begins there, too."""
+    line = f"rmdir ../gone; exec {sys.executable} -m agentic count x.txt"
     (tmp_path / "gone").mkdir()
 
     done = subprocess.run(
         ["sh", "-c", line], cwd=tmp_path / "gone", capture_output=True, text=True, check=False
     )
 
-    assert done.returncode == 1
-    assert done.stderr == (
-        "agentic: the working directory no longer exists: change to another one\n"
-    )
+    assert (done.returncode, done.stderr) == (1, _GONE)
 
 
 def test_an_unknown_home_is_one_sentence(agentic: Any, tmp_path: Path) -> None:
@@ -44,29 +57,35 @@ def test_an_unknown_home_is_one_sentence(agentic: Any, tmp_path: Path) -> None:
     assert (done.status, done.err) == (1, f"agentic: {agent}:1: {problem}\n")
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
+def test_a_closed_stdin_is_one_sentence(tmp_path: Path, agent: Path) -> None:
+    """A service starts commands without one: each command line, one after the other."""
+    lines = [
         "chat agent.yaml",
         "sessions kept/ --delete x",
         "redact kept/ 1 x",
         "redact kept/ 1 x --yes --secret-file -",
         "count",
         "replay - --window 4k",
-    ],
-)
-def test_a_closed_stdin_is_one_sentence(tmp_path: Path, agent: Path, command: str) -> None:
-    """A service starts commands without one."""
+    ]
+    program = (
+        "import sys\n"
+        "from agentic.app.cli import main\n"
+        "for line in sys.argv[1:]: print(main(line.split()), flush=True)\n"
+    )
     (tmp_path / "kept").mkdir()
-    line = f"exec {sys.executable} -m agentic {command} <&-"
 
     done = subprocess.run(
-        ["sh", "-c", line], cwd=agent.parent, capture_output=True, text=True, check=False
+        ["sh", "-c", 'exec "$@" <&-', "sh", sys.executable, "-c", program, *lines],
+        cwd=agent.parent,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
-    assert done.returncode == 2
-    assert done.stderr.startswith("agentic: ")
-    assert done.stderr.count("\n") == 1
+    assert done.stdout.split("\n") == ["2"] * len(lines) + [""]
+    sentences = done.stderr.removesuffix("\n").split("\n")
+    assert len(sentences) == len(lines)
+    assert all(each.startswith("agentic: ") for each in sentences)
 
 
 def test_ctrl_c_before_the_command_is_silent(run_python: Callable[[str], str]) -> None:

@@ -24,11 +24,14 @@ AGENTIC = f"{shlex.quote(sys.executable)} -m agentic"
 EVIL = "red\x1b[2J\x9b2J\u202eder\u2066x"
 HALF = "half of a pair: \ud83d"
 UNBUFFERED = pytest.mark.parametrize("unbuffered", ["", "1"])
-COMMANDS = [
-    ("truncate", "-n", "all", "-c", "all", "big.jsonl"),
-    ("truncate", "--json", "-n", "all", "-c", "all", "big.jsonl"),
-    ("export", "big.jsonl"),
+_TRUNCATE = ("truncate", "-n", "all", "-c", "all", "big.jsonl")
+_PAIRS = [
+    (_TRUNCATE, ""),
+    (_TRUNCATE, "1"),
+    (("truncate", "--json", *_TRUNCATE[1:]), ""),
+    (("export", "big.jsonl"), "1"),
 ]
+PAIRS = pytest.mark.parametrize(("command", "unbuffered"), _PAIRS)
 
 
 @pytest.fixture
@@ -44,8 +47,7 @@ def big(tmp_path: Path) -> Path:
     return tmp_path / "big.jsonl"
 
 
-@UNBUFFERED
-@pytest.mark.parametrize("command", COMMANDS)
+@PAIRS
 def test_file_that_cannot_grow_is_error(
     tmp_path: Path, big: Path, command: tuple[str, ...], unbuffered: str
 ) -> None:
@@ -65,13 +67,18 @@ def test_file_that_cannot_grow_is_error(
     assert done.stderr == b"agentic: file too large\n"
 
 
-@UNBUFFERED
-@pytest.mark.parametrize("command", COMMANDS)
-def test_partial_writes_are_completed(
-    tmp_path: Path, big: Path, command: tuple[str, ...], unbuffered: str
+@PAIRS
+def test_partial_writes_are_completed(  # noqa: PLR0917  a command, here and in a process
+    tmp_path: Path,
+    big: Path,
+    agentic: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    command: tuple[str, ...],
+    unbuffered: str,
 ) -> None:
     """Its reader may be slow, and have made it one that does not block."""
-    whole = subprocess.check_output([sys.executable, "-m", "agentic", *command], cwd=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    whole = agentic(*command).raw
     reading, writing = os.pipe()
     fcntl.fcntl(writing, fcntl.F_SETFL, os.O_NONBLOCK)
 

@@ -532,7 +532,7 @@ def test_terminal_asks_for_the_sessions(home: Path) -> None:
 
 def test_many_files_use_all_cores(home: Path, talk: Talk, tmp_path: Path) -> None:
     """In the order of their names, with progress by file, and the same figures as alone."""
-    lines = "".join(f"{json.dumps(to_plain(each))}\n" for each in talk(40, words=4_000))
+    lines = "".join(f"{json.dumps(to_plain(each))}\n" for each in talk(40, words=1_500))
     folder = tmp_path / "many"
     folder.mkdir()
     for number in range(5):

@@ -1,3 +1,4 @@
+import copy
 import re
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS | st.text(max_size=5), inner),
     max_leaves=5,
 )
+_WHOLE_TEXT = yaml.safe_dump(WHOLE, sort_keys=False)
 FAST = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -48,7 +50,7 @@ def _places(data: Any) -> list[tuple[Any, Any]]:
 @st.composite
 def mutated(draw: st.DrawFn) -> str:
     """Draw the whole file with keys renamed, and values replaced or left out."""
-    data = yaml.safe_load(yaml.safe_dump(WHOLE))
+    data = copy.deepcopy(WHOLE)
     for _ in range(draw(st.integers(1, 3))):
         container, key = draw(st.sampled_from(_places(data) or [(data, "model")]))
         how = draw(st.sampled_from(["replace", "rename", "remove"]))
@@ -64,7 +66,7 @@ def mutated(draw: st.DrawFn) -> str:
 @st.composite
 def damaged(draw: st.DrawFn) -> str:
     """Draw the file as text with some characters replaced."""
-    text = yaml.safe_dump(WHOLE, sort_keys=False)
+    text = _WHOLE_TEXT
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(0, len(text)))
         junk = st.sampled_from(

@@ -287,7 +287,7 @@ def test_summary_leaves_room_in_its_window(project: Path, window: int) -> None:
         project,
         f"context_window: {window}\ncontext: {{summary_model: my_agent.py:Offline}}",
     )
-    long = [Message("user", f"Look at file_{n}.py and tell me of it.") for n in range(3_000)]
+    long = [Message("user", f"Look at file_{n}.py and tell me of it.") for n in range(1_000)]
 
     text = asyncio.run(_compact(agent, long))
 

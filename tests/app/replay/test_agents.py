@@ -177,12 +177,13 @@ def test_every_agents_session_is_one_conversation(form: str, write: Write) -> No
     assert (result.call_id, result.output, result.error) == ("c1", "x = 1", None)
 
 
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("form", FORMS)
 def test_odd_values_are_read_or_refused(
-    form: str, odd_copies: Callable[[list[Any]], Iterator[bytes]]
+    form: str, step: int, odd_copies: Callable[[list[Any], int], Iterator[bytes]]
 ) -> None:
     """Whichever value is missing or of another kind, nothing but a sentence comes of it."""
-    for number, content in enumerate(odd_copies(FORMS[form]())):
+    for number, content in enumerate(odd_copies(FORMS[form](), step)):
         with contextlib.suppress(TranscriptUnreadable):
             assert read_transcripts(f"{number}", file=BytesIO(content))[0].mended()
 

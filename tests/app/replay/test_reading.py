@@ -131,12 +131,13 @@ def test_every_form_says_the_same(lines: list[Any], form: str, write: Write) -> 
     assert said == calls
 
 
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("lines", [CHAT, ANTHROPIC, claude(), pi()])
 def test_odd_values_are_read_or_refused(
-    lines: list[Any], odd_copies: Callable[[list[Any]], Iterator[bytes]]
+    lines: list[Any], step: int, odd_copies: Callable[[list[Any], int], Iterator[bytes]]
 ) -> None:
     """Whichever value is missing or of another kind, nothing but a sentence comes of it."""
-    for number, content in enumerate(odd_copies(lines)):
+    for number, content in enumerate(odd_copies(lines, step)):
         with contextlib.suppress(TranscriptUnreadable):
             assert read_transcripts(f"{number}", file=io.BytesIO(content))[0].mended()
 

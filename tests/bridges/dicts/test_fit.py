@@ -368,7 +368,7 @@ def test_the_defaults_follow_the_model() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("window", [1_000, 8_000, 128_000])
+@pytest.mark.parametrize("window", [1_000, 8_000, 32_000])
 def test_the_default_digest_is_shown_whole(forms: Any, window: int) -> None:
     """It is smaller than the share of a summary."""
     conversation = Conversation(openai_chat, window)

@@ -211,9 +211,9 @@ def test_resending_sent_items_piles_nothing_up(
 def test_some_recorded_sessions_are_sent_well(
     forms: Any, wire: ModuleType, transcripts: dict[str, list[Message]]
 ) -> None:
-    """Every fifth transcript, another fifth for each wire."""
+    """Every fifth transcript, another fifth for each wire, at twenty turns."""
     for messages in [*transcripts.values()][_WIRES.index(wire) :: len(_WIRES)]:
-        _send_session(forms, wire, messages)
+        _send_session(forms, wire, messages, 20)
 
 
 @pytest.mark.corpus
@@ -222,20 +222,20 @@ def test_some_recorded_sessions_are_sent_well(
 def test_every_recorded_session_is_sent_well(
     forms: Any, wire: ModuleType, transcripts: dict[str, list[Message]]
 ) -> None:
-    """All transcripts on all wires."""
+    """All transcripts on all wires, at sixty turns."""
     for messages in transcripts.values():
-        _send_session(forms, wire, messages)
+        _send_session(forms, wire, messages, 60)
 
 
-def _send_session(forms: Any, wire: ModuleType, messages: list[Message]) -> None:
-    """Send a transcript at sixty turns, in a window of a fifth of it."""
+def _send_session(forms: Any, wire: ModuleType, messages: list[Message], turns: int) -> None:
+    """Send a transcript at a number of turns, in a window of a fifth of it."""
     items = forms.to_items(wire, messages)
     if wire is openai_responses and "call_output" in items[0].get("type", ""):
         return
     window = max(2_000, sum(len(json.dumps(item)) for item in items) // 20)
     conversation = forms.make(wire, window)
     allowed = forms.problems(wire, items)
-    for end in range(1, len(items) + 1, max(1, len(items) // 60)):
+    for end in range(1, len(items) + 1, max(1, len(items) // turns)):
         given_ = items[:end]
 
         sent = conversation.fit(given_)

@@ -127,7 +127,7 @@ def test_web_handler_summarizes_once_per_compaction(client: openai.OpenAI) -> No
         return reply.content or ""
 
     made: list[bool] = []
-    for number in range(150):
+    for number in range(100):
         assert handle("ann", f"Question {number}: is it green? " * 3).startswith("Reply")
 
     assert _Counting.asked == sum(made)
