@@ -37,6 +37,7 @@ from agentic.app.replay import (
     render_page,
 )
 from agentic.app.replay._report import no_verdict_on
+from agentic.app.replay._transcripts import leads_to_session
 from agentic.messages import Message
 
 _BY_DEFAULT = ("none", "fit_window", "tiers", "digest")
@@ -242,7 +243,8 @@ def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
         if path == "-" or not Path(path).is_dir():
             yield path, True
             continue
-        files = [each for each in _files_below(path) if _is_readable(each)]
+        below = filter(leads_to_session, _files_below(path))
+        files = [each for each in below if _is_readable(each)]
         if not files:
             raise click.UsageError(f"The folder {path} contains no .jsonl, .json or .db file")
         yield from ((str(each), False) for each in files)

@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import attrs
 
 from agentic.app.replay import _archives
-from agentic.app.replay._formats import FORMATS, Format, Split, crush, opencode_files, own, strands
+from agentic.app.replay._formats import (
+    FORMATS,
+    Format,
+    Split,
+    crush,
+    opencode_files,
+    openhands_files,
+    own,
+    strands,
+)
 from agentic.app.replay._json_values import Damage, Value, Values, note, read_values
 from agentic.app.replay._reading import Reading, RecordedCompaction
 from agentic.errors import AgenticError
@@ -151,9 +160,9 @@ def read_transcripts(path: str | Path, *, file: BinaryIO | None = None) -> list[
             if stream.read(len(_SQLITE)) == _SQLITE:
                 return _read_database(Path(path))
             stream.seek(0)
-            for is_part, read_files in _FOLDERS:
-                if is_part(Path(path)):
-                    return [_conversation(Values(read_files(Path(path))), stem)]
+            for files in _FILES:
+                if files.leads(Path(path)):
+                    return [_conversation(Values(files.read(Path(path))), stem)]
             return _read(_values(stream), stem)
     except Damage as problem:
         raise TranscriptUnreadable(str(path), problem.line, problem.found) from problem
@@ -169,11 +178,12 @@ def _values(file: BinaryIO) -> Values:
     return _archives.read_archive(file) if magic == _archives.MAGIC else read_values(file)
 
 
-_FOLDERS = (
-    (opencode_files.is_session_file, opencode_files.read_files),
-    (strands.is_agent_file, strands.read_files),
-)
-"""Sessions that are a folder of files: whether a path is that of one, and its values."""
+_FILES = (opencode_files.FILES, strands.FILES, openhands_files.FILES)
+
+
+def leads_to_session(path: Path) -> bool:
+    """Return whether a file may be a session: not if it is a part of one that another leads to."""
+    return not any(files.belongs(path) for files in _FILES)
 
 
 def _read_database(path: Path) -> list[Transcript]:

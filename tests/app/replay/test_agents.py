@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from agentic.app.replay import Transcript, TranscriptUnreadable, find_sessions, read_transcripts
+from agentic.app.replay._transcripts import leads_to_session
 from agentic.history.sqlite import SqliteSessions
 from agentic.messages import Message, ToolCall, ToolError
 
@@ -345,6 +346,8 @@ def test_opencodes_files_are_read_together(tmp_path: Path) -> None:
 
     assert (transcript.name, transcript.format) == ("ses_1", "OpenCode session")
     assert [(each.role, each.content) for each in transcript.messages] == SAID
+    alone = [path.name for path in tmp_path.rglob("*.json") if leads_to_session(path)]
+    assert alone == ["ses_1.json"]
 
 
 def test_a_half_written_message_is_told(tmp_path: Path) -> None:

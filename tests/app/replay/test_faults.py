@@ -426,6 +426,107 @@ def test_cline_3_keeps_its_messages_in_a_document() -> None:
     assert json.loads(result.output) == outputs[0]
 
 
+def test_copilots_subagents_are_not_the_conversation() -> None:
+    """Their events have an `agentId`; what is ephemeral repeats what whole events say."""
+
+    def event(kind: str, data: dict[str, Any], **fields: Any) -> dict[str, Any]:
+        return {"type": kind, "data": data, "id": "e", "parentId": None, **fields}
+
+    request = {"toolCallId": "c1", "name": "task", "arguments": {"prompt": "Look."}}
+    inner = {"toolCallId": "c2", "name": "view", "arguments": {"path": "a.py"}}
+
+    def done(call: str, text: str) -> dict[str, Any]:
+        return {"toolCallId": call, "success": True, "result": {"content": text}}
+
+    transcript = read(
+        [
+            event("mcp.tools.list_changed", {"serverName": "hub"}, ephemeral=True),
+            event("user.message", {"content": "Ask somebody."}),
+            event("model.call_start", {"turnId": "0", "model": "gpt-5"}, ephemeral=True),
+            event("assistant.message", {"content": "", "toolRequests": [request]}),
+            event("subagent.started", {"toolCallId": "c1"}, agentId="c1"),
+            event("assistant.message", {"content": "", "toolRequests": [inner]}, agentId="c1"),
+            event("tool.execution_complete", done("c2", "x = 1"), agentId="c1"),
+            event("tool.execution_complete", done("c1", "It sets x.")),
+            event("assistant.message", {"content": "It sets x."}),
+        ]
+    )
+
+    assert roles(transcript) == "uata"
+    assert transcript.mended() is transcript
+    assert transcript.notes == ("3 events of subagents are left out",)
+
+
+def test_droid_sends_what_follows_the_anchor() -> None:
+    """A compaction covers what came up to its anchor; the rest stands behind the summary."""
+
+    def line(number: int, role: str) -> dict[str, Any]:
+        message = {"role": role, "content": [{"type": "text", "text": f"text {number}"}]}
+        return {"type": "message", "id": f"m{number}", "message": message}
+
+    compacted = {
+        "type": "compaction_state",
+        "summaryText": "So far.",
+        "anchorMessage": {"id": "m2", "index": 1},
+    }
+
+    transcript = read(
+        [
+            {"type": "session_start", "id": "s"},
+            *(line(1, "user"), line(2, "assistant"), line(3, "user"), line(4, "assistant")),
+            {"type": "agent_turn_outcome", "resultKind": "success"},
+            compacted,
+            *(line(5, "user"), line(6, "assistant")),
+        ]
+    )
+
+    assert roles(transcript) == "uauaua"
+    [compaction] = transcript.compactions
+    assert (compaction.position, compaction.resumes) == (4, 2)
+    assert transcript.notes == ("1 of its own compactions is left out: the originals are replayed",)
+
+
+def test_openhands_context_is_read() -> None:
+    """What was added to a request and to the system prompt was sent, too."""
+    more = {"type": "text", "text": "Mind the style."}
+    prompt = {"kind": "SystemPromptEvent", "source": "agent", "tools": []}
+    request = {"role": "user", "content": [{"type": "text", "text": "Read a.py."}]}
+    message = {"kind": "MessageEvent", "source": "user", "llm_message": request}
+
+    transcript = read(
+        [
+            {
+                **prompt,
+                "system_prompt": {"type": "text", "text": "Be brief."},
+                "dynamic_context": more,
+            },
+            {**message, "extended_content": [{"type": "text", "text": "It is in src/."}]},
+        ]
+    )
+
+    said = [each.content for each in transcript.messages]
+    assert said == ["Be brief.\nMind the style.", "Read a.py.\nIt is in src/."]
+
+
+def test_continue_records_usage_and_model() -> None:
+    """Its CLI does, in each reply."""
+    details = {"cached_tokens": 500}
+    counts = {"prompt_tokens": 812, "completion_tokens": 64, "model": "gpt-5"}
+    reply = {
+        "role": "assistant",
+        "content": "Hello.",
+        "usage": counts | {"prompt_tokens_details": details},
+    }
+    history = [{"message": {"role": "user", "content": "Hi."}}, {"message": reply}]
+
+    transcript = read([{"sessionId": "s", "history": history}])
+
+    usage = transcript.messages[1].usage
+    assert usage is not None
+    assert (usage.input, usage.output, usage.cache_read) == (812, 64, 500)
+    assert transcript.model == "gpt-5"
+
+
 def test_media_of_results_are_read() -> None:
     """Gemini has them beside the response; Bedrock's may be an address, with half a media type."""
     picture = {"file_data": {"mime_type": "image/png", "file_uri": "gs://b/a.png"}}

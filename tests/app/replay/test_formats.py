@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agentic.app.replay import Transcript, TranscriptUnreadable, read_transcripts
+from agentic.app.replay._transcripts import leads_to_session
 
 SAID = [("user", "Read a.py."), ("assistant", "I do."), ("tool", ""), ("assistant", "It sets x.")]
 ARGUMENTS = {"path": "a.py"}
@@ -544,6 +545,26 @@ def test_strands_keeps_a_file_for_each_message(tmp_path: Path) -> None:
 
     assert transcript.format == "Strands session"
     assert [(each.role, each.content) for each in transcript.messages] == SAID
+    alone = [path.name for path in folder.rglob("*.json") if leads_to_session(path)]
+    assert alone == ["agent.json"]
+
+
+def test_openhands_keeps_a_file_for_each_event(tmp_path: Path) -> None:
+    """In the order of their numbers, whichever is named."""
+    events = tmp_path / "conversations/c/events"
+    events.mkdir(parents=True)
+    paths = []
+    for number, event in enumerate(openhands()):
+        path = events / f"event-{number:05}-{9 - number}.json"
+        path.write_text(json.dumps(event))
+        paths.append(path)
+
+    for path in (paths[0], paths[-1]):
+        [transcript] = read_transcripts(path)
+
+        assert transcript.format == "OpenHands events"
+        assert [(each.role, each.content) for each in transcript.messages] == SAID
+    assert [leads_to_session(path) for path in paths] == [True] + [False] * (len(paths) - 1)
 
 
 def test_langchain_writes_what_is_read() -> None:

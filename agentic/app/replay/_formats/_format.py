@@ -1,6 +1,7 @@
 """What is known of one program's sessions: how they are recognized and read, and where they are."""
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -24,6 +25,18 @@ class Place:
     """The environment variable that moves the folder."""
     in_project: bool = False
     """Whether the folder is below that in which the program works, not below the home folder."""
+
+
+@attrs.frozen(kw_only=True)
+class SessionFiles:
+    """Sessions that are several files."""
+
+    leads: Callable[[Path], bool]
+    """Whether a file is one that leads to all of a session."""
+    belongs: Callable[[Path], bool]
+    """Whether another file leads to this one, which is then no session by itself."""
+    read: Callable[[Path], list[Value]]
+    """Returns the objects of all files; raises Damage if one of them cannot be read."""
 
 
 @attrs.frozen(kw_only=True)

@@ -3,12 +3,14 @@
 By `Session` and `ChatHistoryItem` in core/index.d.ts of https://github.com/continuedev/continue
 (2026-11). A session has a `history` of items. An item has a `message` with a role, text, and for a
 reply `toolCalls`; its `toolCallStates` hold the `output` of each call, unless a message of the role
-`tool` follows. `contextItems` are what the user attached to a request.
+`tool` follows. `contextItems` are what the user attached to a request. The CLI adds the `usage` of
+a reply, with its model.
 """
 
 from collections.abc import Sequence
 
 from agentic.app.replay._formats._format import Entry, Format, Place, each_document
+from agentic.app.replay._formats._usage import whole_usage
 from agentic.app.replay._json_values import Value, objects_at
 from agentic.app.replay._parts import make_call, make_result, read_output, read_parts
 from agentic.app.replay._reading import Reading
@@ -88,7 +90,14 @@ def _read_reply(message: Entry, item: Entry, ids: set[str], reading: Reading) ->
         for state in objects_at(item, "toolCallStates")
         if text_at(state, "toolCallId") not in ids and state.get("output") is not None
     ]
-    for part in parts.messages("assistant"):
+    counts = message.get("usage")
+    reading.use_model(text_at(counts, "model"))
+    details = at(counts, "prompt_tokens_details")
+    flat = (
+        {**counts, **details} if isinstance(counts, dict) and isinstance(details, dict) else counts
+    )
+    usage = whole_usage(flat, "prompt_tokens", "completion_tokens", "cached_tokens")
+    for part in parts.messages("assistant", usage=usage):
         reading.add(part, message)
 
 

@@ -3,8 +3,10 @@
 An event has a `type`, `data`, an `id` and a `parentId`. The types are those of `SessionEvent` in
 https://github.com/github/copilot-sdk (nodejs/src/generated/session-events.ts, 2026-11), seen with
 versions 0.0.369 to 1.0.80. `assistant.message` holds a reply with its `toolRequests`,
-`tool.execution_complete` a result. Deltas and progress are not stored, or repeat what whole events
-say. A user's `transformedContent` is what was sent.
+`tool.execution_complete` a result. What is `ephemeral`, such as deltas and progress, is not stored,
+or repeats what whole events say. A user's `transformedContent` is what was sent; the text of a
+skill follows as a message of its own. Events of a subagent have its `agentId` (a record of 1.0.76,
+printed by `--output-format json`), in earlier versions a `parentToolCallId` in their data.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +20,7 @@ from agentic.providers.kit import at, text_at
 
 _ROOMS = (
     *("session.", "assistant.", "tool.", "user.", "hook.", "system.", "skill.", "subagent."),
-    *("permission.", "abort", "pending_messages.", "external_tool.", "capabilities."),
+    *("permission.", "abort", "pending_messages.", "external_tool.", "capabilities.", "mcp."),
 )
 """How the types of events begin."""
 _OWN_ROOMS = ("session.", "assistant.", "tool.", "user.")
@@ -41,7 +43,9 @@ def read(values: Sequence[Value], reading: Reading) -> None:
         kind, data = text_at(value.data, "type"), value.data.get("data")
         if not isinstance(data, dict):
             reading.skip_entry(value.line, f"found an event {kind!r} without data", value.data)
-        elif data.get("parentToolCallId"):
+        elif value.data.get("ephemeral") is True:
+            continue
+        elif value.data.get("agentId") or data.get("parentToolCallId"):
             others += 1
         elif kind == "assistant.message":
             reading.add(_reply(data, reading), data)

@@ -4,7 +4,8 @@ The maker does not document the format. Readers of others describe it, such as
 https://github.com/Dicklesworthstone/coding_agent_session_search (connectors/factory.rs) and the
 type definitions of https://github.com/ain3sh/systemzero (2026-11): a `session_start` line, and
 `message` lines whose `message` has a role and Anthropic's blocks. `todo_state` and `session_end`
-lines were never sent; a `compaction_state` holds the summary that the next request began with.
+lines were never sent; a `compaction_state` holds the summary that the next request began with, and
+names the last message that it covers in `anchorMessage`.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from agentic.providers.kit import text_at
 
 _ROLES = {"user", "assistant"}
 _BLOCKS = {"tool_use", "tool_result"}
-_SILENT = {"session_start", "todo_state", "session_end", "settings"}
+_SILENT = {"session_start", "todo_state", "session_end", "settings", "agent_turn_outcome"}
 
 
 def is_line(data: Entry) -> bool:
@@ -35,30 +36,27 @@ def is_line(data: Entry) -> bool:
 
 def read(values: Sequence[Value], reading: Reading) -> None:
     """Read the messages in the order of the file."""
-    stretch: list[Entry] = []
+    ends: dict[str, int] = {}
     compactions = 0
     for value in values:
         kind, message = text_at(value.data, "type"), value.data.get("message")
         if kind == "message" and text_at(message, "role") in _ROLES and isinstance(message, dict):
-            stretch.append(message)
+            read_blocks([message], [None], reading)
+            ends[text_at(value.data, "id")] = len(reading.messages)
         elif kind == "compaction_state":
-            _read_stretch(stretch, reading)
             compactions += 1
-            summary = text_at(value.data, "summaryText") or text_at(value.data, "summary")
+            data = value.data
+            summary = text_at(data, "summaryText") or text_at(data, "summary")
+            # What follows the anchor is sent behind the summary.
+            anchor = ends.get(text_at(data, "anchorMessage", "id"))
             if summary:
-                reading.compact(Message("user", summary))
+                reading.compact(Message("user", summary), resumes=anchor)
         elif kind == "message":
             role = text_at(message, "role")
             reading.skip_entry(value.line, f"found the role {role!r} of a message", value.data)
         elif kind not in _SILENT:
             reading.skip(f"line of the type {kind!r}", value.data)
-    _read_stretch(stretch, reading)
     reading.note_own(compactions, "compactions")
-
-
-def _read_stretch(stretch: list[Entry], reading: Reading) -> None:
-    read_blocks([*stretch], [None] * len(stretch), reading)
-    stretch.clear()
 
 
 FORMAT = Format(

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentic.app.replay._formats._format import SessionFiles
 from agentic.app.replay._json_values import Damage, Value
 
 if TYPE_CHECKING:
@@ -19,6 +20,12 @@ def is_session_file(path: Path) -> bool:
     return path.suffix == ".json" and path.parent.parent.name == "session" and (
         path.parents[2] / "message" / path.stem
     ).is_dir()  # fmt: skip
+
+
+def belongs(path: Path) -> bool:
+    """Return whether a path is that of a message or a part of one, which a session leads to."""
+    is_below = len(path.parents) > 2 and path.parents[1].name in {"message", "part"}  # noqa: PLR2004
+    return is_below and (path.parents[2] / "session").is_dir()
 
 
 def read_files(path: Path) -> list[Value]:
@@ -42,6 +49,9 @@ def _read_file(path: Path) -> Any:
         return json.loads(path.read_bytes())
     except (ValueError, RecursionError) as problem:
         raise Damage(None, f"{path.name} of this session is not JSON ({problem})") from problem
+
+
+FILES = SessionFiles(leads=is_session_file, belongs=belongs, read=read_files)
 
 
 def read_rows(database: "sqlite3.Connection") -> Iterator[tuple[str, list[Value]]]:

@@ -1,8 +1,7 @@
 """Events of OpenHands, in the form of its SDK and in that of the version before it.
 
-- The SDK: `~/.openhands/conversations/<id>/events/event-*.json`, one event per file, or all in one
-  list. An event has a `kind`; those that the model reads are `SystemPromptEvent`, `MessageEvent`,
-  `ActionEvent`, `ObservationEvent`, `AgentErrorEvent` and `UserRejectObservation`
+- The SDK: a file for each event (see `openhands_files`), or all in one list. The model reads those
+  of the kinds `SystemPromptEvent`, `MessageEvent`, `ActionEvent` and `_RESULTS`
   (openhands-sdk/openhands/sdk/event of https://github.com/OpenHands/software-agent-sdk, 2026-11).
   Actions with one `llm_response_id` are calls of one reply. `Condensation` is its own compaction.
 - Before: a list of events with an `action` and `args`, or an `observation` that names its `cause`
@@ -59,7 +58,8 @@ def read(values: Sequence[Value], reading: Reading) -> None:
         if kind not in _RESULTS:
             reply = ""
         if kind == "SystemPromptEvent":
-            reading.add(Message("system", read_output(event.get("system_prompt"))[0]))
+            prompt = [event.get("system_prompt"), event.get("dynamic_context")]
+            reading.add(Message("system", read_output(prompt)[0]))
         elif kind == "MessageEvent":
             _read_message(event, reading)
         elif kind in _RESULTS:
@@ -78,6 +78,7 @@ def _read_message(event: Entry, reading: Reading) -> None:
     body = event.get("llm_message")
     role = text_at(body, "role")
     parts = read_parts(at(body, "content"), reading)
+    parts.texts += read_parts(event.get("extended_content"), reading).texts
     parts.thoughts += filter(None, [text_at(body, "reasoning_content")])
     role_or_user = role if role in {"system", "assistant"} else "user"
     for message in parts.messages(role_or_user):  # type: ignore[arg-type]

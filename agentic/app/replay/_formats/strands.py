@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agentic.app.replay._formats import messages_in_parts
-from agentic.app.replay._formats._format import Entry, Format
+from agentic.app.replay._formats._format import Entry, SessionFiles, Format
 from agentic.app.replay._json_values import Damage, Value
 from agentic.app.replay._reading import Reading
 from agentic.providers.kit import text_at
@@ -24,6 +24,12 @@ _FILE = re.compile(r"message_(\d{1,9})\.json")
 def is_agent_file(path: Path) -> bool:
     """Return whether a path is that of an agent, next to the folder of its messages."""
     return path.name == "agent.json" and (path.parent / "messages").is_dir()
+
+
+def belongs(path: Path) -> bool:
+    """Return whether a path is that of a message, which its agent's file leads to."""
+    is_message_file = path.parent.name == "messages" and _FILE.fullmatch(path.name)
+    return bool(is_message_file) and (path.parents[1] / "agent.json").is_file()
 
 
 def read_files(path: Path) -> list[Value]:
@@ -62,4 +68,5 @@ def read(values: Sequence[Value], reading: Reading) -> None:
     messages_in_parts.read(messages, reading)
 
 
+FILES = SessionFiles(leads=is_agent_file, belongs=belongs, read=read_files)
 FORMAT = Format(name="Strands session", recognizes=is_message, read=read)
