@@ -299,3 +299,59 @@ def test_anything_may_happen_during_a_summary(meanwhile: list[str]) -> None:
     assert next(actions, "") == ""
     assert all(each.content in everything for each in appended)
     assert all(f"Request {number}." in everything for number in range(20))
+
+
+@given(actions=st.lists(st.sampled_from(["", "", "", "back"]), max_size=20))
+@settings(deadline=None)
+def test_session_may_be_taken_back_at_any_moment(actions: list[str]) -> None:
+    """During a summary, a decision or a tool: each reply in the history answers the request before.
+
+    A run whose request is removed says so, and the next one is served.
+    """
+    waiting, back = iter(actions), 0
+
+    async def act() -> None:
+        nonlocal back
+        if next(waiting, "") == "back":
+            history, back = await store.load(), back + 1
+            turn = max(at for at, each in enumerate(history) if each.role == "user")
+            await store.replace(history[:turn])
+
+    class Disturbed:
+        async def compact(self, messages: list[Message], /) -> str:
+            await act()
+            return "They spoke."
+
+    async def decide(request: Any) -> Decision:
+        view, text = list(request.history), request.user_message
+        assert [each.content for each in view if each.role == "user"][-1] == text
+        await act()
+        is_done = view[-1].role == "tool"
+        return Decision(
+            f"{text} " * 9 if is_done else text, () if is_done else [ToolCall("", "read")]
+        )
+
+    async def read(_: ToolCall) -> str:
+        await act()
+        return "word " * 30
+
+    async def talk() -> int:
+        conflicts = 0
+        for number in range(6):
+            try:
+                await runner.run(f"Request {number}.")
+            except HistoryConflict:
+                conflicts += 1
+        return conflicts
+
+    store = MemoryStore()
+    policy = Policy(1_000, reserve_tokens=100, min_recent_messages=2)
+    budget = Manager(CharCounter(1.0), Disturbed(), policy)
+    executor = ScriptedExecutor({"read": read})
+    runner = Runner(SimpleNamespace(decide=decide), executor, store, budget=budget)
+
+    assert asyncio.run(talk()) == back
+    request = ""
+    for message in asyncio.run(store.load()):
+        request = message.content if message.role == "user" else request
+        assert message.role != "assistant" or message.content.startswith(request)

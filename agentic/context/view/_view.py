@@ -268,7 +268,7 @@ class View:
             # A request that extends the last one is only continued, which takes no time.
             size = 0 if draft.continues else len(draft.view)
             request = await off_loop(size, self._cut, draft, compaction)
-            if len(messages) != draft.branch.length:
+            if not _is_of(draft, messages):
                 # What was appended meanwhile is sent, too.
                 with self._builder.lock:
                     self._builder.withdraw()
@@ -633,7 +633,7 @@ class View:
         if self._ends_epoch(draft):
             draft = await off_loop(len(messages), self._begin, draft)
         # What was appended meanwhile is new; all else has been read.
-        is_whole = len(history) == draft.branch.length
+        is_whole = _is_of(draft, history)
         return draft if is_whole else self._draft(history, system_prompt, tools, idle_seconds)
 
     async def _look(
@@ -800,6 +800,12 @@ class View:
             "stale_replies": len(stale),
         }
         return [{**_sender(self, target), **epoch}]
+
+
+def _is_of(draft: Draft, history: Sequence[Message]) -> bool:
+    """Return whether a draft is of all of a list, as far as its length and its end tell."""
+    given = draft.branch.given
+    return len(history) == draft.branch.length and (not given or history[-1] is given[-1])
 
 
 def _sender(view: View, target: CompactionTarget | None) -> dict[str, Any]:

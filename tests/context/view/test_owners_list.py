@@ -1,5 +1,6 @@
 """A View beside a list that its owner appends to, rewinds, forks, edits and copies."""
 
+import asyncio
 import copy
 import json
 from typing import Any
@@ -159,6 +160,50 @@ def _check(owner: _Owner, prepared: Prepared) -> None:
     assert not any(found.orphaned or found.open_calls for found in split_rounds(sent))
     counted = sum(len(m.content) + sum(len(r.text) for r in m.tool_results) for m in sent) / 4
     assert not prepared.fits or counted <= owner.view.policy.available_tokens
+
+
+_MEANWHILE = st.lists(
+    st.tuples(st.sampled_from(["grow", "rewind", "fork", "edit"]), st.floats(0, 1)), max_size=6
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=4), meanwhile=_MEANWHILE)
+def test_owner_acts_while_a_summary_is_made(
+    sizes: list[int], meanwhile: list[tuple[str, float]]
+) -> None:
+    """The list is changed in place, or a branch of it is prepared by another task."""
+    owner, actions = _Owner(), iter(meanwhile)
+    branches = list[tuple[list[Message], asyncio.Task[Prepared]]]()
+
+    class Disturbed(Naming):
+        async def compact(self, messages: list[Message], /) -> str:
+            operation, amount = next(actions, ("", 0.0))
+            talk, owner.talk = owner.talk, owner.talk.copy()
+            if operation in {"rewind", "edit", "grow"}:
+                owner.do(operation, amount + (operation == "grow"), tool=False)
+                talk[:] = owner.talk
+            elif operation == "fork":
+                owner.do("rewind", amount, tool=False)
+                task = asyncio.create_task(owner.view.prepare(owner.talk))
+                branches.append((owner.talk, task))
+            owner.talk = talk
+            await asyncio.sleep(0)
+            return await super().compact(messages)
+
+    async def talk() -> None:
+        for size in sizes:
+            owner.do("grow", size, tool=True)
+            _check(owner, await owner.view.prepare(owner.talk))
+            while branches:
+                branch, task = branches.pop()
+                sent = (await task).messages
+                assert sent[-1] == branch[-1]
+                assert {_name(m) for m in sent if not m.summary} <= set(map(_name, branch))
+                assert close_open_rounds(sent) is sent
+
+    owner.compactor = owner.view.compactor = Disturbed()
+    asyncio.run(talk())
 
 
 def test_growing_list_is_summarized_once() -> None:

@@ -72,6 +72,21 @@ def test_message_appended_during_summary_is_sent() -> None:
     assert asyncio.run(race())[-1].content == "late"
 
 
+def test_request_that_was_exchanged_meanwhile_is_sent() -> None:
+    """The owner goes back and asks something else while a thread reads the list."""
+    talk = [*_talk(40), Message("user", "How?")]
+
+    class Meanwhile(CharCounter):
+        def count(self, text: str, /) -> int:
+            talk[-1] = last
+            return super().count(text)
+
+    last = Message("user", "Why?")
+    view = View(Policy(90_000), counter=Meanwhile())
+
+    assert asyncio.run(view.prepare(talk)).messages[-1].content == "Why?"
+
+
 def test_two_prepares_share_one_summary() -> None:
     """The second waits for the first, and finds the summary made."""
 
