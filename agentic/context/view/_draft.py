@@ -92,10 +92,7 @@ class Draft:
             self.epoch,
             source=own(self.epoch.source),
             view=own(self.epoch.view),
-            stages=tuple(
-                attrs.evolve(each, before=own(each.before), after=own(each.after))
-                for each in self.stages
-            ),
+            stages=tuple(each.with_list(given, former) for each in self.stages),
         )
         return attrs.evolve(self, branch=branch, repaired=own(self.repaired), epoch=epoch)
 

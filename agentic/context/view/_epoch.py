@@ -110,7 +110,9 @@ class Epoch:
         """Return a copy that later changes of the owner's list do not reach."""
         source = self.source.copy()
         view = source if self.view is self.source else self.view.copy()
-        return self._with(source, view, self.carrying_cost + dead_cost)
+        epoch = self._with(source, view, self.carrying_cost + dead_cost)
+        epoch.stages = tuple(each.with_list(source, self.source) for each in self.stages)
+        return epoch
 
     def _with(self, source: list[Message], view: list[Message], cost: float) -> "Epoch":
         # Not evolved: this happens at every request, and would take ten times as long.

@@ -67,6 +67,13 @@ class Stage:
             return False
         return any(map(operator.is_not, self.after[start:], self.before[start:]))
 
+    def with_list(self, messages: list[Message], former: list[Message]) -> "Stage":
+        """Return the stage with a list in place of an equal one; itself if it has not that one."""
+        if self.before is not former and self.after is not former:
+            return self
+        before, after = (messages if each is former else each for each in (self.before, self.after))
+        return Stage(self.part, self.reason, before, after)
+
 
 def explain(
     branch: Branch, history: list[Message], stages: Sequence[Stage], token_cache: TokenCache | None
@@ -148,7 +155,7 @@ def _compare(
     origin: dict[int, int | None] = {}
     missing: list[_Change] = []
     changes_in_place: list[_Change] = []
-    # Not strict: without a compaction the input is the owner's list, which may have grown since.
+    # Not strict: the history has grown since the epoch began.
     for place, message in zip(places, stage.before, strict=False):
         if id(message) in after:
             origin[id(message)] = place

@@ -155,3 +155,17 @@ def test_an_orphan_is_explained() -> None:
     removals = [(each.part, each.positions, each.shortened) for each in view.explain()]
 
     assert removals == [("repair", (3,), False), ("repair", (2,), True)]
+
+
+def test_positions_follow_an_orphan_that_comes() -> None:
+    """The request goes on, and its list has changed in place."""
+    talk = [Message("user", "Look."), *_round("a", "old"), *_round("b", "new")]
+    view = _view(TrimRounds(1))
+    view.prepare_sync(talk)
+
+    talk.insert(1, Message("tool", tool_results=[ToolResult("gone", "read", "of no call")]))
+    prepared = view.prepare_sync(talk)
+
+    assert prepared.extends
+    removals = [(each.part, each.positions) for each in view.explain()]
+    assert removals == [("repair", (1,)), ("TrimRounds", (2, 3))]
