@@ -28,7 +28,7 @@ from agentic.providers import openai_chat
 from agentic.providers._bound_requests import BoundRequests, with_beta_header, with_drop
 from agentic.providers.kit import at, items_at, text_at
 from agentic.providers.openai_chat._decider import GrowingRequests, leave_out_reasoning
-from agentic.providers.overflow import read_overflow
+from agentic.providers.overflow import SizeRefusal, read_size_refusal
 
 __all__ = ["Decider", "PricedDecision"]
 
@@ -168,8 +168,8 @@ class Decider:
         except ContextOverflow as error:
             # A provider behind LiteLLM may refuse without a number, which a compaction needs.
             limits = self.limits()
-            window = error.window or (limits.context_window if limits.known else None)
-            raise ContextOverflow(self.model, error.sent, window) from error.__cause__
+            assumed = limits.context_window if limits.known and error.kind == "tokens" else None
+            raise attrs.evolve(error, window=error.window or assumed) from error.__cause__
         except RequestFailed as error:
             raise attrs.evolve(error, provider=call.provider or _NAME) from error.__cause__
 
@@ -223,9 +223,9 @@ class _Call:
         try:
             response = await self.client.acompletion(**request)
         except self.litellm.ContextWindowExceededError as error:
-            read = read_overflow(error)
-            messages, window = (read.sent, read.window) if read else (None, None)
-            raise ContextOverflow(self.model, messages, window) from error
+            # It is about the window by its class, whatever its text says.
+            refusal = read_size_refusal(error) or SizeRefusal("tokens")
+            raise refusal.as_error(self.model) from error
         if arguments.get("stream"):
             is_mocked = "mock_response" in arguments
             return contextlib.aclosing(self._events(response, is_mocked=is_mocked))

@@ -21,7 +21,13 @@ from agentic._base._lazy import asyncio
 from agentic._base._waiting import off_loop
 from agentic.context.budget import Compaction, CompactionTarget
 from agentic.context.view import Prepared, View
-from agentic.errors import ConfigError, HistoryChanged, HistoryConflict, IncompleteReply
+from agentic.errors import (
+    ConfigError,
+    ContextOverflow,
+    HistoryChanged,
+    HistoryConflict,
+    IncompleteReply,
+)
 from agentic.history import Rewriter, Store, replace_known
 from agentic.limits import cache_terms
 from agentic.messages import ContextSummary, Message, close_open_rounds, find_task, reopen_rounds
@@ -286,9 +292,10 @@ class RunContext:
                 request = await self._prepare(system_prompt, tools)
         return request
 
-    async def shrink(self, sent: Sequence[Message]) -> Prepared | None:
+    async def shrink(self, sent: Sequence[Message], overflow: ContextOverflow) -> Prepared | None:
         """Return a strictly smaller request than a refused one, or None if there is none."""
-        request = await self.view.shrink(sent, target=self._target())
+        kind, limit = overflow.kind, overflow.window
+        request = await self.view.shrink(sent, target=self._target(), kind=kind, limit=limit)
         self._take_in(request)
         return request
 

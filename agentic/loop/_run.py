@@ -279,21 +279,13 @@ class Run:
         try:
             return await self._ask_again(attempt=1), 1
         except ContextOverflow as overflow:
-            smaller = await self._make_smaller(overflow)
+            smaller = await self.context.shrink(self.sent, overflow)
             if smaller is None:
                 raise
         # Once only: if a strictly smaller request is refused as well, the window is not what was
         # assumed, and whoever set it has to act.
         self._note_sent(smaller)
         return await self._ask(attempt=2), 2
-
-    async def _make_smaller(self, overflow: ContextOverflow) -> Prepared | None:
-        """Return a request that is smaller in what the provider counted; None if there is none."""
-        if overflow.kind == "tokens":
-            return await self.context.shrink(self.sent)
-        self.view.limit_request(overflow.kind, overflow.window)
-        prepared = await self.context.prepare(self.setup.system_prompt, self.tools)
-        return None if prepared.messages == self.sent else prepared
 
     async def _ask_again(self, attempt: int) -> Decision:
         """Ask the model; once more with a readable summary if the provider refuses its own."""

@@ -144,7 +144,7 @@ class ModelDecider:
         except Exception as error:
             failure: Exception = error
             # Reported inside a stream or a body, where the window is not known.
-            if isinstance(error, ContextOverflow):
+            if isinstance(error, ContextOverflow) and error.kind == "tokens":
                 error.window = error.window or _exceeded(self._window, error.sent)
             if _speaks_of_the_provider(error, self._sdks):
                 failure = self._translated(error, text_so_far())
@@ -280,7 +280,7 @@ def reported_error(
     refusal = read_size_refusal(text)
     if refusal is not None:
         assumed = _exceeded(window, refusal.sent) if refusal.kind == "tokens" else None
-        return ContextOverflow(model, refusal.sent, refusal.limit or assumed, refusal.kind)
+        return attrs.evolve(refusal, limit=refusal.limit or assumed).as_error(model)
     failure = BoundReasoning if is_bound_reasoning(text) else RequestFailed
     return failure(provider, status, problem)
 

@@ -33,6 +33,7 @@ from agentic.context.strategies import Chain, ContextStrategy
 from agentic.errors import ContextOverflow
 from agentic.providers import adapter_names, find_adapter
 from agentic.providers.kit import Adapter, at
+from agentic.providers.overflow import SizeRefusal
 from agentic.tokens import Counter
 
 _log = logging.getLogger(__name__)
@@ -229,7 +230,7 @@ class Proxy:
         ask = functools.partial(self._ask_aside, request, raw, body, entry)
         entry.conversation.ask = ask
         try:
-            content = await _fitted(entry, request, body, refused=False)
+            content = await _fitted(entry, request, body, None)
         finally:
             entry.conversation.ask = None  # it has the key of this request
         relay = await self._send(request, raw, body, content, entry)
@@ -298,10 +299,11 @@ class Proxy:
         self, relay: Relay, request: Request, body: RequestBody, entry: PooledConversation
     ) -> dict[str, Any] | None:
         """Return a smaller request if the answer says that the latest was too large."""
-        if not await relay.is_refused():
+        refusal = await relay.read_refusal()
+        if refusal is None:
             return None
         try:
-            return await _fitted(entry, request, body, refused=True)
+            return await _fitted(entry, request, body, refusal)
         except ContextOverflow:
             return None
 
@@ -394,13 +396,13 @@ async def _pieces(request: Request, read: asyncio.Event) -> AsyncIterator[bytes]
 
 
 async def _fitted(
-    entry: PooledConversation, request: Request, body: RequestBody, *, refused: bool
+    entry: PooledConversation, request: Request, body: RequestBody, refusal: SizeRefusal | None
 ) -> dict[str, Any] | None:
     """Return a request that fits; None for one that cannot be read."""
     api = entry.wire.http
     model = api.model_in(request.url.path) if api else ""
     try:
-        return await entry.conversation.fit_request_async(body.data, refused=refused, model=model)
+        return await entry.conversation.fit_request_async(body.data, refused=refusal, model=model)
     except ContextOverflow:
         raise
     except Exception as problem:  # noqa: BLE001  what cannot be read is for the provider to judge

@@ -10,7 +10,7 @@ import attrs
 
 from agentic.errors import ConfigError, ContextOverflow
 from agentic.providers.kit import Adapter, HttpApi, at
-from agentic.providers.overflow import is_context_overflow
+from agentic.providers.overflow import SizeRefusal, read_size_refusal
 
 # From here on a reply is passed on unread: no model writes as much.
 _MAX_BYTES = 16 * 2**20
@@ -31,8 +31,8 @@ class ReplyReader:
     """The Content-Length."""
     response: Any = attrs.field(default=None, init=False)
     """The response as JSON data, once it is complete."""
-    is_refused: bool = attrs.field(default=False, init=False)
-    """Whether the answer says that the request was too large, before it has any content."""
+    refusal: SizeRefusal | None = attrs.field(default=None, init=False)
+    """What the request had too much of, if the answer says so before it has any content."""
     _has_content: bool = attrs.field(default=False, init=False)
     _received: int = attrs.field(default=0, init=False)
     _buffer: bytearray = attrs.field(factory=bytearray, init=False)
@@ -74,8 +74,9 @@ class ReplyReader:
             return
         try:
             read(*args)
-        except ContextOverflow:
-            self.is_refused, self._is_lost = not self._has_content, True
+        except ContextOverflow as error:
+            self.refusal = None if self._has_content else read_size_refusal(error)
+            self._is_lost = True
         except Exception:  # noqa: BLE001  a reply that cannot be read is passed on nevertheless
             self._is_lost = True
 
@@ -129,4 +130,5 @@ class ReplyReader:
         self.response = json.loads(self._buffer)
         # Some gateways answer 200 whatever happened. A reply may quote the words of an overflow, so
         # there has to be an error as well.
-        self.is_refused = bool(at(self.response, "error")) and is_context_overflow(self.response)
+        if at(self.response, "error"):
+            self.refusal = read_size_refusal(self.response)

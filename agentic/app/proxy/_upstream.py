@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from agentic._base._addresses import address_remedy, show_address
 from agentic.app.proxy._replies import ReplyReader
 from agentic.errors import ConfigError
-from agentic.providers.overflow import is_context_overflow
+from agentic.providers.overflow import SizeRefusal, read_size_refusal
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -119,17 +119,17 @@ class Relay:
     def __attrs_post_init__(self) -> None:
         self._pieces = self.upstream.aiter_raw()
 
-    async def is_refused(self, seconds: float = _HELD_SECONDS) -> bool:
-        """Return whether the provider says that the request was too large.
+    async def read_refusal(self, seconds: float = _HELD_SECONDS) -> SizeRefusal | None:
+        """Return what the request had too much of; None if the provider does not say so.
 
         It says so in an error or, after a status of 200, in the first event of a stream, or in the
         body. A stream is held back up to its first content, at most for some seconds.
         """
         answer = await self.read_error()
         if answer is None:
-            return await self._is_refused_later(seconds)
+            return await self._read_refusal_later(seconds)
         request = self.upstream.request
-        return is_context_overflow(httpx.HTTPStatusError("", request=request, response=answer))
+        return read_size_refusal(httpx.HTTPStatusError("", request=request, response=answer))
 
     async def read_error(self) -> httpx.Response | None:
         """Return the beginning of an error, which is passed on later; None if there is none."""
@@ -142,22 +142,22 @@ class Relay:
             return httpx.Response(status, headers=headers, content=self._head)
         return httpx.Response(status)
 
-    async def _is_refused_later(self, seconds: float) -> bool:
+    async def _read_refusal_later(self, seconds: float) -> SizeRefusal | None:
         reader, clock = self.reader, asyncio.get_running_loop().time
         ends = clock() + seconds
         while reader is not None and not reader.has_begun:
             if len(self._head) >= _HEAD_BYTES:
-                return False
+                return None
             try:
                 async with asyncio.timeout_at(ends):
                     piece = await self._read_on()
             except TimeoutError:
-                return False
+                return None
             if not piece:
                 reader.finish()
                 break
             reader.feed(piece)
-        return reader is not None and reader.is_refused
+        return None if reader is None else reader.refusal
 
     async def _read_on(self) -> bytes:
         """Return the next piece of the body, which is passed on later; an empty one at the end."""

@@ -140,7 +140,7 @@ class Conversation:
         """
         return self._list.latest
 
-    def fit(self, messages: Sequence[Any], *, refused: bool = False) -> list[Any]:
+    def fit(self, messages: Sequence[Any], *, refused: object = False) -> list[Any]:
         """Return what to send of a list of messages, after summarizing it if a summary is due.
 
         The list is not changed, and items that need no change are returned as the same objects. If
@@ -149,24 +149,25 @@ class Conversation:
 
         Args:
             messages: dicts, or objects of the provider's SDK.
-            refused: whether the provider refused the latest request as too large. The result is
-                then strictly smaller.
+            refused: whether the provider refused the latest request as too large, or its error,
+                which says whether there were too many tokens, bytes or images. The result is then
+                strictly smaller in these. An error that is not about size is no refusal.
 
         Raises:
             ConfigError: `messages` is not a list of the wire's items, or the provider holds a part
                 of the conversation.
-            ContextOverflow: `refused` is true, and no smaller request is possible.
+            ContextOverflow: the request was refused, and no smaller one is possible.
         """
         with self._fitting(None):
             return self._list.fit(messages, refused=refused)
 
-    async def fit_async(self, messages: Sequence[Any], *, refused: bool = False) -> list[Any]:
+    async def fit_async(self, messages: Sequence[Any], *, refused: object = False) -> list[Any]:
         """Return what `fit` returns; a compactor that waits does not block the event loop."""
         with self._fitting(None):
             return await self._list.fit_async(messages, refused=refused)
 
     def fit_request(
-        self, request: Mapping[str, Any], /, *, refused: bool = False, model: str = ""
+        self, request: Mapping[str, Any], /, *, refused: object = False, model: str = ""
     ) -> dict[str, Any]:
         """Return a complete request, or the arguments of an SDK's call, with a list that fits.
 
@@ -180,7 +181,7 @@ class Conversation:
         return self._form.close(request, body, items)
 
     async def fit_request_async(
-        self, request: Mapping[str, Any], /, *, refused: bool = False, model: str = ""
+        self, request: Mapping[str, Any], /, *, refused: object = False, model: str = ""
     ) -> dict[str, Any]:
         """Return what `fit_request` returns, without blocking the event loop."""
         body = self._form.open(request)

@@ -12,12 +12,19 @@ from agentic._base._validate import must_be
 from agentic._base._waiting import LoopLock, off_loop
 from agentic.bridges.kit._lists import are_same
 from agentic.bridges.kit._mirror import Mirror, Unit
-from agentic.bridges.kit._view_parts import ViewParts, log_notes, read_window, tools_as_one
+from agentic.bridges.kit._view_parts import (
+    ViewParts,
+    log_notes,
+    read_refusal,
+    read_window,
+    tools_as_one,
+)
 from agentic.context.budget import CompactionTarget, Compactor, Policy
 from agentic.context.strategies import Chain, ContextStrategy
 from agentic.context.view import Explanation, Prepared, View
 from agentic.errors import ConfigError, ContextOverflow
 from agentic.messages import Message, from_plain
+from agentic.providers.overflow import SizeRefusal
 from agentic.tokens import Counter
 from agentic.tools import ToolDefinition
 from agentic.usage import Usage
@@ -106,7 +113,7 @@ class ListView:
         system_prompt: str | None = None,
         tools: Any = None,
         model: str = "",
-        refused: bool = False,
+        refused: object = False,
     ) -> list[Any]:
         """Return what to send of a list of items, after summarizing it if a summary is due.
 
@@ -119,17 +126,19 @@ class ListView:
                 both are by default those of the latest request.
             tools: the tools as they are sent, as JSON data; also only measured.
             model: the model that the request is for, if it is not that of the latest one.
-            refused: whether the provider refused the latest request as too large. The result is
-                then strictly smaller.
+            refused: whether the provider refused the latest request as too large, or its error,
+                which says whether there were too many tokens, bytes or images. The result is then
+                strictly smaller in these. An error that is not about size is no refusal.
 
         Raises:
             ConfigError: `items` is not a list of the framework's items.
-            ContextOverflow: `refused` is true, and no smaller request is possible.
+            ContextOverflow: the request was refused, and no smaller one is possible.
         """
+        refusal = read_refusal(refused)
         with self._threads:
             self.view.model = model or self.view.model
-            request = self._prepare_sync(items, system_prompt, tools, refused=refused)
-            return _same_or(items, self._written(self._take(request)))
+            request = self._prepare_sync(items, system_prompt, tools, refusal)
+            return _same_or(items, self._written(self._take(request, refusal)))
 
     async def fit_async(
         self,
@@ -138,7 +147,7 @@ class ListView:
         system_prompt: str | None = None,
         tools: Any = None,
         model: str = "",
-        refused: bool = False,
+        refused: object = False,
         target: CompactionTarget | None = None,
     ) -> list[Any]:
         """Return what `fit` returns; a compactor that waits does not block the event loop.
@@ -147,6 +156,7 @@ class ListView:
         request is made.
         """
         _check_list(items)
+        refusal = read_refusal(refused)
         # A copy: the owner may append while the compactor is awaited.
         copy = list(items)
         async with self._turns:
@@ -155,13 +165,14 @@ class ListView:
             size = self.mirror.count_new(copy)
             messages, units = await self._read_async(copy, size)
             latest, beside = self.latest, self._beside(system_prompt, tools)
-            if refused and latest is not None:
+            if refusal is not None and latest is not None:
+                beside |= {"kind": refusal.kind, "limit": refusal.limit}
                 request = await self.view.shrink(
                     latest.messages, history=messages, target=target, **beside
                 )
             else:
                 request = await self.view.prepare(messages, target=target, **beside)
-            result = await off_loop(size, self._write_prepared, copy, units, request)
+            result = await off_loop(size, self._write_prepared, copy, units, request, refusal)
             return _same_or(items, result)
 
     def rewrite(
@@ -174,7 +185,7 @@ class ListView:
         leave out of a request stays in it.
         """
         with self._threads:
-            request = self._prepare_sync(items, system_prompt, tools, refused=False)
+            request = self._prepare_sync(items, system_prompt, tools, None)
             return self._rewritten(self._take(request))
 
     async def rewrite_async(
@@ -258,12 +269,17 @@ class ListView:
         return prompt if tools is None else {**prompt, "tools": cache[1]}
 
     def _prepare_sync(
-        self, items: Sequence[Any], system_prompt: str | None, tools: Any, *, refused: bool
+        self,
+        items: Sequence[Any],
+        system_prompt: str | None,
+        tools: Any,
+        refusal: SizeRefusal | None,
     ) -> Prepared | None:
         self._read(items)
         messages, latest = self.mirror.messages, self.latest
         beside = self._beside(system_prompt, tools)
-        if refused and latest is not None:
+        if refusal is not None and latest is not None:
+            beside |= {"kind": refusal.kind, "limit": refusal.limit}
             return self.view.shrink_sync(latest.messages, history=messages, **beside)
         return self.view.prepare_sync(messages, **beside)
 
@@ -287,12 +303,16 @@ class ListView:
             return self.mirror.messages.copy(), list(self.mirror.units)
 
     def _write_prepared(
-        self, items: list[Any], units: list[Unit], request: Prepared | None
+        self,
+        items: list[Any],
+        units: list[Unit],
+        request: Prepared | None,
+        refusal: SizeRefusal | None,
     ) -> list[Any]:
         with self._threads:
             # Another call may have read another list meanwhile, and made other messages of this.
             self._read(items, units)
-            return self._written(self._take(request))
+            return self._written(self._take(request, refusal))
 
     def _rewrite_prepared(
         self, items: list[Any], units: list[Unit], request: Prepared
@@ -305,8 +325,10 @@ class ListView:
         # Only a compaction is stored, not what strategies and the window cut.
         return self.mirror.rewrite(request.history) if self.view.covered else None
 
-    def _take(self, request: Prepared | None) -> Prepared:
+    def _take(self, request: Prepared | None, refusal: SizeRefusal | None = None) -> Prepared:
         if request is None:
+            if refusal is not None and refusal.kind != "tokens":
+                raise refusal.as_error(self.name)
             former_tokens = None if self.latest is None else self.latest.tokens
             raise ContextOverflow(self.name, former_tokens, self.view.policy.context_window or None)
         self.latest = request

@@ -14,6 +14,7 @@ from agentic.context.strategies import Chain, ContextStrategy
 from agentic.context.strategies._strategy import as_chain
 from agentic.context.view import Prepared, View
 from agentic.errors import ConfigError
+from agentic.providers.overflow import SizeRefusal, read_size_refusal
 from agentic.tokens import Counter, EstimateCounter, ModelCounter
 from agentic.tools import ToolDefinition
 
@@ -85,6 +86,23 @@ class ViewParts:
             model=model,
             state=state,
         )
+
+
+def read_refusal(refused: object, *frameworks: type[Exception]) -> SizeRefusal | None:
+    """Return what a refused request had too much of; None if it was not refused for its size.
+
+    `refused` is a bool, or the error. Those of a framework may say by their class alone that a
+    request does not fit the window.
+
+    >>> read_refusal(True).kind, read_refusal("too many images: 12 > 8"), read_refusal("no key")
+    ('tokens', SizeRefusal(kind='images', sent=12, limit=8), None)
+    """
+    if refused is None or isinstance(refused, bool):
+        return SizeRefusal("tokens") if refused else None
+    refusal = read_size_refusal(refused)
+    if refusal is None and isinstance(refused, frameworks):
+        return SizeRefusal("tokens")
+    return refusal
 
 
 def tools_as_one(schemas: Any) -> tuple[ToolDefinition, ...]:

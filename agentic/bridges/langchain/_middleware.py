@@ -30,7 +30,7 @@ from agentic._base._validate import is_whole
 from agentic._base._waiting import off_loop
 from agentic.bridges._asking import decision_of
 from agentic.bridges.kit._lists import are_same
-from agentic.bridges.kit._view_parts import ViewParts
+from agentic.bridges.kit._view_parts import ViewParts, read_refusal
 from agentic.bridges.langchain._conversation import ConversationPool, LangchainConversation
 from agentic.bridges.langchain._messages import read_message
 from agentic.context.budget import Compactor, Policy
@@ -38,7 +38,6 @@ from agentic.context.strategies import Chain, ContextStrategy
 from agentic.errors import ConfigError, ContextOverflow
 from agentic.loop import Decision, Input
 from agentic.providers.kit import at
-from agentic.providers.overflow import is_context_overflow
 from agentic.tokens import Counter
 
 _log = logging.getLogger(__name__)
@@ -122,7 +121,7 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
     def wrap_model_call(
         self, request: _Request, handler: Callable[[_Request], _Response]
     ) -> ExtendedModelResponse[Any]:
-        """Send what fits. After an overflow, send less, once."""
+        """Send what fits. If it is refused as too large, send less, once."""
         with self._conversation(request.messages, request.state) as conversation:
 
             async def ask(aside: Input) -> Decision:
@@ -133,10 +132,11 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
             try:
                 response = handler(_fitted(request, fit(request.messages, **beside)))
             except Exception as error:
-                if not _is_overflow(error):
+                refusal = read_refusal(error, ContextOverflowError)
+                if refusal is None:
                     raise
                 try:
-                    smaller = fit(request.messages, refused=True, **beside)
+                    smaller = fit(request.messages, refused=refusal, **beside)
                 except ContextOverflow:
                     raise error from None
                 response = handler(_fitted(request, smaller))
@@ -156,10 +156,11 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
             try:
                 response = await handler(_fitted(request, await fit(request.messages, **beside)))
             except Exception as error:
-                if not _is_overflow(error):
+                refusal = read_refusal(error, ContextOverflowError)
+                if refusal is None:
                     raise
                 try:
-                    smaller = await fit(request.messages, refused=True, **beside)
+                    smaller = await fit(request.messages, refused=refusal, **beside)
                 except ContextOverflow:
                     raise error from None
                 response = await handler(_fitted(request, smaller))
@@ -278,10 +279,6 @@ def _with_state(
     # Stored with the reply: a checkpoint holds the messages and the state of one moment.
     update = {_KEY: conversation.state()}
     return ExtendedModelResponse(model_response=response, command=Command(update=update))
-
-
-def _is_overflow(error: Exception) -> bool:
-    return isinstance(error, ContextOverflowError) or is_context_overflow(error)
 
 
 def _model_name(model: Any) -> str:

@@ -19,7 +19,7 @@ from agentic._base._validate import is_whole
 from agentic._base._waiting import LoopLock
 from agentic.bridges._asking import decision_of
 from agentic.bridges.kit import ListView
-from agentic.bridges.kit._view_parts import ViewParts
+from agentic.bridges.kit._view_parts import ViewParts, read_refusal
 from agentic.bridges.pydantic_ai._form import PydanticForm
 from agentic.bridges.pydantic_ai._read import METADATA_KEY, ours, read
 from agentic.bridges.pydantic_ai._usage import usage
@@ -30,7 +30,6 @@ from agentic.errors import ConfigError, ContextOverflow
 from agentic.loop import Decision, Input
 from agentic.messages import Message
 from agentic.providers.kit import at
-from agentic.providers.overflow import is_context_overflow
 from agentic.tokens import Counter
 
 _Deps = TypeVar("_Deps")
@@ -139,13 +138,11 @@ class ContextBudget(AbstractCapability[_Deps]):
     async def on_model_request_error(
         self, ctx: RunContext[_Deps], *, request_context: ModelRequestContext, error: Exception
     ) -> ModelResponse:
-        """After a context overflow, try once more with a strictly smaller request."""
+        """If a request was refused as too large, try once more with a strictly smaller one."""
         conversation, request = self._conversation(ctx), self._request
-        is_overflow = isinstance(error, ModelContextWindowExceededError) or is_context_overflow(
-            error
-        )
+        refusal = read_refusal(error, ModelContextWindowExceededError)
         # One retry for each request, as in every other bridge.
-        if not is_overflow or request is None or request.smaller is not None:
+        if refusal is None or request is None or request.smaller is not None:
             raise error
         async with conversation.lock:
             if conversation.view.latest is not request.prepared:
@@ -153,7 +150,7 @@ class ContextBudget(AbstractCapability[_Deps]):
                 await self._fit(conversation, ctx, request.given, request_context)
             try:
                 messages = await self._fit(
-                    conversation, ctx, request.given, request_context, refused=True
+                    conversation, ctx, request.given, request_context, refused=refusal
                 )
             except ContextOverflow:
                 raise error from None
@@ -173,7 +170,7 @@ class ContextBudget(AbstractCapability[_Deps]):
     async def prepare_model_request(
         self, ctx: RunContext[_Deps], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """After a context overflow, put the smaller request into the next attempt."""
+        """After such a refusal, put the smaller request into the next attempt."""
         if self._request is not None and self._request.smaller is not None:
             request_context.messages = list(self._request.smaller)
         return request_context
@@ -215,7 +212,7 @@ class ContextBudget(AbstractCapability[_Deps]):
         history: list[ModelMessage],
         request_context: ModelRequestContext,
         *,
-        refused: bool = False,
+        refused: object = False,
     ) -> list[ModelMessage]:
         """Return what to send of a run's messages."""
         parameters = request_context.model_request_parameters

@@ -18,7 +18,8 @@ from agentic.messages import Media, Message, ToolResult, find_task, split_rounds
 
 _MESSAGE_BYTES, _PART_BYTES = 60, 100
 """What the keys, quotes and brackets of a message and of a part in it take, in any wire."""
-_LEAST_BYTES = 1_000
+LEAST_BYTES = 1_000
+"""A request cannot be kept within less."""
 _NARROWER = 0.9
 """The next room to try, as a share of one in which the rounds did not fit after all."""
 _IMAGE = "image/"
@@ -45,7 +46,7 @@ class FitRequest:
     bounds_request: ClassVar[bool] = True
     """Every request is kept within the limits: a View begins an epoch when one would exceed it."""
 
-    max_bytes: int | None = attrs.field(default=None, validator=whole(_LEAST_BYTES, optional=True))
+    max_bytes: int | None = attrs.field(default=None, validator=whole(LEAST_BYTES, optional=True))
     max_images: int | None = attrs.field(default=None, validator=whole(0, optional=True))
     low_watermark: float = attrs.field(default=0.75, kw_only=True, validator=share)
     """The share of a limit that remains after a cut, so that not every request is cut anew."""
@@ -64,7 +65,7 @@ class FitRequest:
         view = self._without_images(messages)
         if self.max_bytes is None or not self._has_too_many_bytes(view):
             return view
-        room = max(_LEAST_BYTES, self.max_bytes - self.beside_bytes)
+        room = max(LEAST_BYTES, self.max_bytes - self.beside_bytes)
         view = self._without_media(view, int(room * self.low_watermark))
         if not self._has_too_many_bytes(view):
             return view
@@ -107,7 +108,7 @@ class FitRequest:
     def _without_rounds(self, messages: list[Message], room: int) -> list[Message]:
         view, within = messages, room
         # The window's strategy does not see what surrounds each part, nor payloads.
-        while self._has_too_many_bytes(view) and within >= _LEAST_BYTES:
+        while self._has_too_many_bytes(view) and within >= LEAST_BYTES:
             fit = FitContextWindow(
                 within,
                 _ByteCounter(),

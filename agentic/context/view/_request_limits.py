@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 
 from agentic.context import strategies
 from agentic.context.budget import Policy
+from agentic.context.strategies._fit_request import LEAST_BYTES
 from agentic.context.view._window import Note
 from agentic.limits import wire_limits
 from agentic.messages import Message
@@ -15,6 +16,8 @@ from agentic.protocols import ToolDefinition
 
 _AFTER_REFUSAL = 0.75
 """The limit that is assumed, as a share of a request that was refused without one."""
+WireUnit = Literal["bytes", "images"]
+Unit = Literal["tokens", "bytes", "images"]
 
 
 @attrs.define(eq=False)
@@ -29,13 +32,20 @@ class RequestLimits:
     _beside: Any = attrs.field(default=None, init=False)
     """The system prompt and the tools whose bytes are known."""
 
-    def learn(self, kind: str, limit: int | None, sent: list[Message]) -> None:
+    def learn(self, kind: WireUnit, limit: int | None, sent: list[Message]) -> None:
         """Keep the requests from now on within a limit as well; see `View.limit_request`."""
-        size, images = strategies.FitRequest().measure(sent)
-        if limit is None:
-            limit = int(_AFTER_REFUSAL * (images if kind == "images" else size))
+        count = self.count(kind, sent)
+        # A provider may count more than we do, or something besides images.
+        if limit is None or limit >= count:
+            limit = int(_AFTER_REFUSAL * count)
         name = "max_images" if kind == "images" else "max_bytes"
+        limit = limit if kind == "images" else max(LEAST_BYTES, limit)
         self._learned[name] = min(limit, self._learned.get(name, limit))
+
+    def count(self, kind: WireUnit, sent: list[Message]) -> int:
+        """Return how many bytes or images a request has, with what is sent beside it if known."""
+        size, images = (self.fit or strategies.FitRequest()).measure(sent)
+        return images if kind == "images" else size
 
     def renew(
         self, policy: Policy, model: str, system_prompt: str, tools: Sequence[ToolDefinition]

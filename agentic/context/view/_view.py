@@ -12,7 +12,7 @@ reasoning behind it stale.
 
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import attrs
 
@@ -39,6 +39,7 @@ from agentic.context.view._maker import RequestMaker
 from agentic.context.view._picture import EpochNote, Explanation, WindowPart, measure_parts
 from agentic.context.view._reasoning import Mode, ReasoningFilter
 from agentic.context.view._request import RequestBuilder
+from agentic.context.view._request_limits import Unit, WireUnit
 from agentic.context.view._scheduler import (
     Check,
     CompactionScheduler,
@@ -374,15 +375,29 @@ class View:
         system_prompt: str | None = None,
         tools: Sequence[ToolDefinition] | None = None,
         target: CompactionTarget | None = None,
+        kind: Unit = "tokens",
+        limit: int | None = None,
     ) -> Prepared | None:
         """Return a strictly smaller request than one that a provider refused as too large.
 
         The history is compacted once more. By default the history, the system prompt and the tools
         are those of the latest request. Then whatever exceeds three quarters of the refused size is
         left out. Return None if no smaller request is possible.
+
+        If the provider counted `bytes` or `images`, `kind` says so. `limit` is how many it accepts,
+        if it said so; it holds for later requests, too (see `limit_request`).
         """
-        beside = system_prompt, tools
-        return await self._shrink(sent, history, beside, target, self._scheduler.budget)
+        others = system_prompt, tools
+        if kind == "tokens":
+            return await self._shrink(sent, history, others, target, self._scheduler.budget)
+        if self._latest is None:
+            return None
+        self.limit_request(kind, limit)
+        messages, (prompt, definitions) = self._like_latest(self._latest, history, others)
+        request = await self.prepare(
+            messages, system_prompt=prompt, tools=definitions, target=target
+        )
+        return self._if_smaller(kind, request, sent)
 
     def shrink_sync(
         self,
@@ -391,21 +406,53 @@ class View:
         history: Sequence[Message] | None = None,
         system_prompt: str | None = None,
         tools: Sequence[ToolDefinition] | None = None,
+        kind: Unit = "tokens",
+        limit: int | None = None,
     ) -> Prepared | None:
         """Return what `shrink` returns, for sync code.
 
         If an event loop is running, a `Digest` takes the place of a compactor that has to wait.
         While an async call of this View is making a summary, no other is made.
         """
-        beside = system_prompt, tools
+        others = system_prompt, tools
         with self._threads:
+            if kind != "tokens":
+                if self._latest is None:
+                    return None
+                self.limit_request(kind, limit)
+                messages, (prompt, definitions) = self._like_latest(self._latest, history, others)
+                request = self.prepare_sync(messages, system_prompt=prompt, tools=definitions)
+                return self._if_smaller(kind, request, sent)
             if self._is_busy:
-                return run_elsewhere(self._shrink(sent, history, beside, None, None))
+                return run_elsewhere(self._shrink(sent, history, others, None, None))
             if is_loop_running():
                 budget, notes = self._scheduler.waiting_for_nothing()
-                request = run_elsewhere(self._shrink(sent, history, beside, None, budget))
-                return request and attrs.evolve(request, notes=(*notes, *request.notes))
-            return run(self._shrink(sent, history, beside, None, self._scheduler.budget))
+                shorter = run_elsewhere(self._shrink(sent, history, others, None, budget))
+                return shorter and attrs.evolve(shorter, notes=(*notes, *shorter.notes))
+            return run(self._shrink(sent, history, others, None, self._scheduler.budget))
+
+    @staticmethod
+    def _like_latest(
+        latest: Draft,
+        history: Sequence[Message] | None,
+        others: tuple[str | None, Sequence[ToolDefinition] | None],
+    ) -> tuple[Sequence[Message], tuple[str, Sequence[ToolDefinition]]]:
+        """Return what a request is made of: by default, what the latest one was."""
+        system_prompt, tools = others
+        beside = (
+            latest.system_prompt if system_prompt is None else system_prompt,
+            latest.tools if tools is None else tools,
+        )
+        return latest.branch.given if history is None else history, beside
+
+    def _if_smaller(
+        self, kind: WireUnit, request: Prepared, sent: Sequence[Message]
+    ) -> Prepared | None:
+        """Return a request that has fewer bytes or images than another one; None for any other."""
+        with self._builder.lock:
+            limits = self._builder.maker.limits
+            is_smaller = limits.count(kind, request.messages) < limits.count(kind, [*sent])
+        return request if is_smaller else None
 
     async def _shrink(
         self,
@@ -419,12 +466,7 @@ class View:
         latest = self._latest
         if latest is None or self._maker.token_cache is None or self.counter is None:
             return None
-        system_prompt, tools = others
-        beside = (
-            latest.system_prompt if system_prompt is None else system_prompt,
-            latest.tools if tools is None else tools,
-        )
-        messages = latest.branch.given if history is None else history
+        messages, beside = self._like_latest(latest, history, others)
         compaction = None
         if budget is not None:
             async with self._summaries:
@@ -478,11 +520,11 @@ class View:
         self._asked, self._focus = (request, count + 1), instructions
         return True
 
-    def limit_request(self, kind: Literal["bytes", "images"], limit: int | None = None) -> None:
+    def limit_request(self, kind: WireUnit, limit: int | None = None) -> None:
         """Keep the requests from now on within a limit that a provider stated in a refusal.
 
-        Without a limit, it is three quarters of what the latest request had. The lowest of these,
-        of the policy's and of the model's holds. It is not part of the state.
+        Without a limit that the latest request exceeds, it is three quarters of what that one had.
+        The lowest of these, of the policy's and of the model's holds. It is not part of the state.
         """
         with self._builder.lock:
             view = [] if self._latest is None else self._latest.view

@@ -51,11 +51,15 @@ class SizeRefusal:
     limit: int | None = None
     """The size that the server accepts; None if it did not say."""
 
+    def as_error(self, model: str) -> ContextOverflow:
+        """Return the error that a caller of this model gets."""
+        return ContextOverflow(model, self.sent, self.limit, self.kind)
+
 
 def read_size_refusal(error: Any) -> SizeRefusal | None:
     """Return why a request was too large; None if the error is about anything else. Never raises.
 
-    It reads what `read_overflow` reads.
+    It reads what `read_overflow` reads, and what it has returned.
 
     >>> read_size_refusal("total message size 2100954 exceeds limit 2097152")
     SizeRefusal(kind='bytes', sent=2100954, limit=2097152)
@@ -64,6 +68,8 @@ def read_size_refusal(error: Any) -> SizeRefusal | None:
     >>> read_size_refusal("prompt is too long: 208310 tokens > 200000 maximum").kind
     'tokens'
     """
+    if isinstance(error, SizeRefusal):
+        return error
     if isinstance(error, ContextOverflow):
         return SizeRefusal(error.kind, error.sent, error.window)
     overflow = read_overflow(error)

@@ -131,6 +131,49 @@ def test_overflow_leads_to_one_smaller_request(serve: Serve, grow: Grow) -> None
     assert sizes[1] < 12_000 < sizes[0]
 
 
+@pytest.mark.parametrize("streamed", [False, True])
+def test_refused_images_are_left_out(serve: Serve, *, streamed: bool) -> None:
+    """Once, whether the status says it or the first event."""
+    text = "messages: too many images and documents: 12 + 0 > 8"
+    error = {"type": "error", "error": {"type": "invalid_request_error", "message": text}}
+
+    async def answer(request: Any) -> Any:
+        images.append((await request.read()).count(b"aGk="))
+        if images[-1] <= 8:
+            return web.json_response(served.provider.words(request.path, 9))
+        if streamed:
+            return await _streams([_event(error)])(request)
+        return web.json_response(error, status=400)
+
+    images: list[int] = []
+    served = serve(1_000_000, answer)
+    source = {"type": "base64", "media_type": "image/png", "data": "aGk="}
+    photo = {"role": "user", "content": [{"type": "image", "source": source}]}
+    body = {"model": "claude", "max_tokens": 9, "messages": [photo] * 12}
+
+    assert "It is green." in httpx.post(f"{served.address}/v1/messages", json=body).text
+    assert images == [12, 6]
+
+
+@pytest.mark.parametrize("text", ["", "total message size 2100954 exceeds limit 2097152"])
+def test_refused_bytes_are_left_out(serve: Serve, grow: Grow, text: str) -> None:
+    """Although the window has room for them."""
+
+    async def answer(request: Any) -> Any:
+        sizes.append(len(await request.read()))
+        if sizes[-1] > 12_000:
+            return web.Response(status=413 if not text else 400, text=text)
+        return web.json_response(served.provider.words(request.path, sizes[-1] // 4))
+
+    sizes: list[int] = []
+    served = serve(100_000, answer)
+
+    reply = served.openai().chat.completions.create(model="gpt-4.1", messages=grow(20))
+
+    assert reply.choices[0].message.content == "It is green."
+    assert len(sizes) == 2
+
+
 def test_unshrinkable_overflow_is_passed_on(serve: Serve) -> None:
     """With its status and body, after a single request."""
 

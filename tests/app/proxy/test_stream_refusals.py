@@ -257,7 +257,7 @@ def test_refusal_in_an_array_is_a_refusal() -> None:
 
     reader.feed(json.dumps([error]).encode())
 
-    assert reader.is_refused
+    assert reader.refusal is not None
     assert reader.has_begun
 
 
@@ -270,17 +270,17 @@ def test_heartbeats_are_not_held_for_long() -> None:
                 await asyncio.sleep(0.005)
                 yield b": wait\n\n"
 
-    async def held() -> tuple[bool, bytes]:
+    async def held() -> tuple[object, bytes]:
         upstream = httpx.Response(200, stream=Beating())
         relay = Relay(
             upstream,
             reader=ReplyReader(openai_chat.ADAPTER, is_stream=True, encoding="", length=None),
         )
-        return await relay.is_refused(seconds=0.05), relay._head
+        return await relay.read_refusal(seconds=0.05), relay._head
 
-    is_refused, head = asyncio.run(held())
+    refusal, head = asyncio.run(held())
 
-    assert not is_refused
+    assert refusal is None
     assert 0 < head.count(b": wait") < 100
 
 

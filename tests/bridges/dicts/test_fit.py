@@ -18,7 +18,7 @@ from agentic.context.budget import Policy
 from agentic.context.compactors import Digest
 from agentic.context.strategies import ClearToolOutputs
 from agentic.errors import ConfigError, ContextOverflow
-from agentic.messages import ContextSummary, Message
+from agentic.messages import ContextSummary, Media, Message
 from agentic.providers import anthropic, gemini, openai_chat, openai_responses
 from agentic.tokens import CharCounter
 
@@ -270,6 +270,44 @@ def test_a_refused_request_gets_smaller(forms: Any, wire: ModuleType) -> None:
         shrink()
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] < sizes[0] / 3
+
+
+def test_refused_images_are_left_out(forms: Any) -> None:
+    """The error says that it is about images; an error about anything else is no refusal."""
+    photo = Media("image/png", b"\x89PNG")
+    talk = [Message("user", f"Photo {n}.", media=[photo]) for n in range(12)]
+    items = forms.to_items(anthropic, talk)
+    conversation = forms.make(anthropic, 1_000_000)
+
+    def images(sent: list[Any]) -> int:
+        return str(sent).count("'image'")
+
+    assert images(conversation.fit(items)) == 12
+    assert images(conversation.fit(items, refused=ValueError("rate limit"))) == 12
+    refusal = ValueError("messages: too many images and documents: 12 + 0 > 8")
+    assert images(conversation.fit(items, refused=refusal)) == 6
+    assert images(conversation.fit(items)) == 6
+    assert images(asyncio.run(conversation.fit_async(items, refused=refusal))) < 6
+
+
+def test_refused_bytes_are_left_out(forms: Any, wire: ModuleType) -> None:
+    """Where the window has room for them; then the refusal is an error that says what it is of."""
+    items = _talk(forms, wire)
+    conversation = forms.make(wire, 100_000)
+    former = len(json.dumps(conversation.fit(items)))
+    refusal = {"error": {"message": "total message size 2100954 exceeds limit 2097152"}}
+
+    sent = conversation.fit(items, refused=refusal)
+
+    assert len(json.dumps(sent)) < former
+    assert not forms.problems(wire, sent)
+
+    def shrink() -> None:
+        for _ in range(20):
+            conversation.fit(items, refused=refusal)
+
+    with pytest.raises(ContextOverflow, match="accepts 2097152 bytes, the request has 2100954"):
+        shrink()
 
 
 def test_a_report_calibrates_the_size(forms: Any) -> None:

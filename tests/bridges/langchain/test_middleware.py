@@ -424,6 +424,38 @@ def test_overflow_leads_to_one_smaller_request(
         assert result["messages"][-1].text.startswith("reply 0")
 
 
+@pytest.mark.parametrize("awaited", [False, True])
+def test_refused_images_are_left_out(parts: Any, *, awaited: bool) -> None:
+    """Once, in a request that has all messages."""
+    model = parts.model()
+    agent = create_agent(model, middleware=[parts.middleware(100_000)])
+    photo = {"type": "image", "base64": "aGk=", "mime_type": "image/png"}
+    talk = [HumanMessage([{"type": "text", "text": f"Photo {n}."}, photo]) for n in range(12)]
+    model.refusals.append(ValueError("too many images and documents: 12 + 0 > 8"))
+
+    if awaited:
+        asyncio.run(agent.ainvoke({"messages": talk}))
+    else:
+        agent.invoke({"messages": talk})
+
+    assert [str(sent).count("aGk=") for sent in model.requests] == [12, 6]
+    assert [len(sent) for sent in model.requests] == [12, 12]
+
+
+def test_refused_bytes_are_left_out(parts: Any) -> None:
+    """By a summary, although the window has room for them."""
+    model = parts.model()
+    agent = create_agent(model, middleware=[parts.middleware(100_000)])
+    talk = [m for number in range(20) for m in parts.exchange(number)]
+    model.refusals.append(ValueError("total message size 2100954 exceeds limit 2097152"))
+
+    agent.invoke({"messages": [*talk, HumanMessage("Go on.")]})
+
+    first, second = model.requests
+    assert _size(second) < _size(first)
+    assert second[-1].text == "Go on."
+
+
 def test_a_second_overflow_is_the_callers(parts: Any, overflow: Callable[[], Exception]) -> None:
     """The provider's own error, after two requests."""
     model = parts.model()

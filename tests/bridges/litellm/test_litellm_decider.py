@@ -11,7 +11,7 @@ from agentic import loop
 from agentic.bridges.litellm import Decider, PricedDecision
 from agentic.errors import BoundReasoning, ContextOverflow, IncompleteReply, RequestFailed
 from agentic.history import MemoryStore
-from agentic.messages import Message
+from agentic.messages import Media, Message
 from agentic.providers import openai_chat
 from agentic.testing import ScriptedExecutor, check_decider
 from agentic.usage import StopReason, Usage
@@ -245,6 +245,33 @@ def test_an_overflow_has_its_sizes(
         asyncio.run(_streamed(decider, _input()) if streamed else decider.decide(_input()))
 
     assert (failed.value.model, failed.value.sent, failed.value.window) == (model, sent, window)
+
+
+@pytest.mark.parametrize("model", [CLAUDE, "openai/gpt-4o"])
+def test_refused_images_are_left_out(serve: Serve, model: str) -> None:
+    """A Runner sends the request once more, with as many as are accepted."""
+    text = "messages: too many images and documents: 12 + 0 > 8"
+    refusal = {"type": "error", "error": {"type": "invalid_request_error", "message": text}}
+    served = serve((400, refusal), _claude_text_stream() if model == CLAUDE else STREAM)
+    photo, store = Media("image/png", b"pixels"), MemoryStore()
+    for number in range(12):
+        asyncio.run(store.append(Message("user", f"Photo {number}.", media=[photo])))
+
+    result = loop.Runner(served.connect(model), store=store).run_sync("And now?")
+
+    assert result.reply == "Done."
+    assert [str(each).count("cGl4ZWxz") for each in served.requests] == [12, 6]
+
+
+@pytest.mark.parametrize("text", ["Request entity too large", "Payload Too Large"])
+def test_refused_bytes_are_no_tokens(serve: Serve, text: str) -> None:
+    """Nor is the model's window their limit."""
+    refusal = {"type": "error", "error": {"type": "request_too_large", "message": text}}
+
+    with pytest.raises(ContextOverflow) as failed:
+        asyncio.run(serve((413, refusal)).connect(CLAUDE).decide(_input()))
+
+    assert (failed.value.kind, failed.value.window) == ("bytes", None)
 
 
 @pytest.mark.parametrize(

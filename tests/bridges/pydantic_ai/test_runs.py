@@ -29,7 +29,7 @@ from pydantic_ai.models.test import TestModel
 from agentic.bridges.pydantic_ai import ContextBudget, to_model_messages
 from agentic.context import strategies
 from agentic.errors import ConfigError
-from agentic.messages import Message
+from agentic.messages import Media, Message
 
 
 def _long_history(framework: Any, exchanges: int = 12) -> list[Any]:
@@ -173,6 +173,32 @@ def test_overflow_is_retried_smaller(framework: Any, error: Exception, streamed:
     assert len(sent) < len(refused)
     assert framework.summaries(sent)
     assert len(result.all_messages()) == len(history) + 2
+
+
+def test_refused_images_are_left_out(framework: Any) -> None:
+    """Once, in a request that has all messages."""
+    error = ModelHTTPError(400, "m", {"error": {"message": "too many images: 12 + 0 > 8"}})
+    model = framework.RecordingModel(calls=0, errors=[error])
+    photo = Media("image/png", b"pixels")
+    history = to_model_messages([Message("user", f"Look {n}.", media=[photo]) for n in range(12)])
+    agent = framework.agent(model, framework.budget(1_000_000))
+
+    asyncio.run(agent.run("Go on.", message_history=history))
+
+    assert [str(sent).count("pixels") for sent in model.requests] == [12, 6]
+
+
+def test_refused_bytes_are_left_out(framework: Any) -> None:
+    """By a summary, although the window has room for them."""
+    error = ModelHTTPError(413, "m", {"error": {"message": "Request entity too large"}})
+    model = framework.RecordingModel(calls=0, errors=[error])
+    agent = framework.agent(model, framework.budget(100_000))
+
+    asyncio.run(agent.run("Go on.", message_history=_long_history(framework)))
+
+    refused, sent = model.requests
+    assert len(sent) < len(refused)
+    assert framework.summaries(sent)
 
 
 @pytest.mark.parametrize("rewrite", [False, True])

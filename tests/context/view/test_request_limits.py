@@ -1,5 +1,6 @@
 """The limits on bytes and images, besides the window: no request is refused for its size."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -89,6 +90,49 @@ def test_refusal_teaches_a_limit() -> None:
     view.limit_request("images", 8)
     prepared = view.prepare_sync(history)
     assert (_images(prepared.messages), prepared.extends, prepared.changes) == (6, False, ("cut",))
+
+
+@pytest.mark.parametrize(("limit", "images"), [(8, 6), (None, 6), (100, 6), (2, 1)])
+@pytest.mark.parametrize("awaited", [False, True])
+def test_refused_images_are_left_out(limit: int | None, images: int, *, awaited: bool) -> None:
+    """Also if the limit that was stated is one that the request kept."""
+    view = _view()
+    history = [Message("user", f"Photo {n}.", media=[_PHOTO]) for n in range(12)]
+    sent = view.prepare_sync(history).messages
+    options: dict[str, Any] = {"kind": "images", "limit": limit}
+
+    if awaited:
+        smaller = asyncio.run(view.shrink(sent, **options))
+    else:
+        smaller = view.shrink_sync(sent, **options)
+
+    assert smaller is not None
+    assert _images(smaller.messages) == images
+    assert len(smaller.messages) == len(history)
+
+
+@pytest.mark.parametrize("limit", [None, 60_000, 1])
+def test_refused_bytes_are_left_out(limit: int | None) -> None:
+    """Of a history that has no media, by a summary."""
+    view, history = _view(), []
+    for number in range(12):
+        history += _round(number, output="x" * 6_000)
+    sent = view.prepare_sync(history).messages
+
+    smaller = view.shrink_sync(sent, kind="bytes", limit=limit)
+
+    assert smaller is not None
+    measure = FitRequest().measure
+    assert measure(smaller.messages)[0] < min(limit or 75_000, 75_000) or limit == 1
+    assert measure(smaller.messages)[0] < measure(sent)[0]
+
+
+@pytest.mark.parametrize("kind", ["bytes", "images"])
+def test_nothing_smaller_is_no_request(kind: Any) -> None:
+    """One message that is too large stays what it is."""
+    view = _view()
+    sent = view.prepare_sync([Message("user", "Why?")]).messages
+    assert view.shrink_sync(sent, kind=kind) is None
 
 
 def test_what_cannot_be_left_out_is_said() -> None:
