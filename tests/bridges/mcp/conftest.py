@@ -150,6 +150,15 @@ def http(tmp_path: Path) -> Iterator[HttpProcess]:
     process.kill()
 
 
+@pytest.fixture(scope="module")
+def shared_http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpProcess]:
+    """Start an HTTP server once, for tests that leave it alive."""
+    process = HttpProcess(tmp_path_factory.mktemp("http"))
+    process.start()
+    yield process
+    process.kill()
+
+
 @pytest.fixture
 def odd() -> Callable[..., McpServer]:
     """Make a server that is written by hand, of one of its modes."""

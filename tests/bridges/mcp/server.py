@@ -102,6 +102,21 @@ async def wait(seconds: float, ctx: Context) -> str:
     return "waited"
 
 
+_came = 0
+_complete = asyncio.Event()
+
+
+@server.tool()
+async def meet(guests: int) -> str:
+    """Wait until as many calls as guests run at once."""
+    global _came  # noqa: PLW0603  one party for each process
+    _came += 1
+    if _came == guests:
+        _complete.set()
+    await _complete.wait()
+    return "met"
+
+
 @server.tool()
 def die() -> str:
     """Kill this process at once."""

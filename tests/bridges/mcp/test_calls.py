@@ -24,9 +24,15 @@ PICTURE = b"\x89PNG\r\n"
 def server(request: pytest.FixtureRequest) -> McpServer:
     """Return the same server over each transport."""
     if request.param == "http":
-        return McpServer.http("notes", request.getfixturevalue("http").url)
+        return McpServer.http("notes", request.getfixturevalue("shared_http").url)
     made: McpServer = request.getfixturevalue("served")().server
     return made
+
+
+EITHER = pytest.mark.parametrize(
+    "server", ["http", pytest.param("stdio", marks=pytest.mark.long)], indirect=True
+)
+"""What a result says is read in one place, whichever transport it comes over."""
 
 
 def test_tools_are_listed_and_called(server: McpServer, call: Any) -> None:
@@ -46,6 +52,7 @@ def test_tools_are_listed_and_called(server: McpServer, call: Any) -> None:
     asyncio.run(run())
 
 
+@EITHER
 def test_every_type_of_content_is_kept(server: McpServer, call: Any) -> None:
     """Text and links in the output, what is binary as media."""
 
@@ -69,6 +76,7 @@ def test_every_type_of_content_is_kept(server: McpServer, call: Any) -> None:
     asyncio.run(run())
 
 
+@EITHER
 @pytest.mark.parametrize(
     ("tool", "texts"),
     [("shoot", ["a cat", "plain", '"size": 3']), ("frame", ["[image/png, 6 bytes]"])],
@@ -90,6 +98,7 @@ def test_structured_blocks_are_sent_once(
     asyncio.run(run())
 
 
+@EITHER
 def test_failure_is_a_tool_error(server: McpServer, call: Any) -> None:
     """With what the server says about it."""
 
@@ -104,6 +113,7 @@ def test_failure_is_a_tool_error(server: McpServer, call: Any) -> None:
     asyncio.run(run())
 
 
+@EITHER
 def test_unfit_arguments_are_explained(server: McpServer, call: Any) -> None:
     """By this side if they are no JSON, by the server otherwise."""
 
@@ -121,17 +131,14 @@ def test_unfit_arguments_are_explained(server: McpServer, call: Any) -> None:
 
 
 def test_calls_run_side_by_side(server: McpServer, call: Any) -> None:
-    """Over one connection."""
+    """Over one connection: each waits for the others."""
 
-    async def run() -> float:
-        async with McpTools(server) as mcp_tools:
-            await call(mcp_tools, "add", a=1, b=1)
-            begun = asyncio.get_running_loop().time()
-            results = await asyncio.gather(*(call(mcp_tools, "wait", seconds=1) for _ in range(4)))
-            assert [result.output for result in results] == ["waited"] * 4
-            return asyncio.get_running_loop().time() - begun
+    async def run() -> list[str]:
+        async with McpTools(server) as mcp_tools, asyncio.timeout(60):
+            results = await asyncio.gather(*(call(mcp_tools, "meet", guests=4) for _ in range(4)))
+            return [result.output for result in results]
 
-    assert asyncio.run(run()) < 3
+    assert asyncio.run(run()) == ["met"] * 4
 
 
 def test_a_change_of_tools_is_noticed(server: McpServer, call: Any) -> None:
