@@ -39,10 +39,9 @@ SUPYAGENT = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(CATALOG))
-def test_every_name_finds_itself(name: str) -> None:
+def test_every_name_finds_itself() -> None:
     """No entry is hidden by another."""
-    assert lookup(name) is CATALOG[name]
+    assert [name for name, entry in CATALOG.items() if lookup(name) is not entry] == []
 
 
 @given(prefix=PREFIXES, name=NAMES, date=st.just("") | DATED)

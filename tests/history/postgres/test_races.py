@@ -10,10 +10,18 @@ from agentic.history.postgres import PostgresStore
 RACES = runpy.run_path(str(Path(__file__).parents[2] / "session" / "races.py"))
 
 
-@pytest.mark.parametrize("step", [None, pytest.param(1, marks=pytest.mark.long)])
-@pytest.mark.parametrize("act", RACES["ACTS"], ids=lambda act: act.__name__)
-@pytest.mark.parametrize("history", RACES["HISTORIES"])
-@pytest.mark.parametrize("by", ["the same store", "another store"])
+_WAYS = ("the same store", "another store")
+_PAIRS = list(itertools.product(RACES["HISTORIES"], RACES["ACTS"]))
+# Each history with each act, by one store or the other in turn.
+_CASES = [pytest.param(_WAYS[number % 2], *pair, None) for number, pair in enumerate(_PAIRS)]
+_CASES += [pytest.param(by, *pair, 1, marks=pytest.mark.long) for by in _WAYS for pair in _PAIRS]
+
+
+@pytest.mark.parametrize(
+    ("by", "history", "act", "step"),
+    _CASES,
+    ids=lambda value: getattr(value, "__name__", str(value)),
+)
 def test_nothing_is_lost_at_any_moment(
     dsn: str, by: str, history: str, act: Any, step: int | None
 ) -> None:
