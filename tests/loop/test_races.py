@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from agentic.context.budget import Manager, Policy
 from agentic.errors import HistoryConflict, NothingToRestore
+from agentic.events import AgentEnd
 from agentic.history import JsonlStore, MemoryStore
 from agentic.history.sqlite import SqliteStore
 from agentic.loop import Decision, Runner
@@ -220,7 +221,7 @@ def test_reply_to_a_removed_request_is_reported(
                 pytest.raises(HistoryConflict, match="no longer contains the request"),
             ):
                 await runner.run("How?")
-            assert [each.reply for each in recorder.events] == ["So."]
+            assert [each.reply for each in recorder.of(AgentEnd)] == ["So."]
             assert [each.content for each in await store.load()] == ["Why?", "Done."]
             later = await session.runner(ScriptedDecider("Here.")).run("Where?")
             assert [each.content for each in later.history][2:] == ["Where?", "Here."]
