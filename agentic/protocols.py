@@ -27,7 +27,9 @@ from agentic.usage._usage import of_last_request
 
 __all__ = [
     "Archive",
+    "ChangeWriter",
     "CompactionContext",
+    "CompactionReason",
     "Compactor",
     "ContextualCompactor",
     "Counter",
@@ -36,11 +38,12 @@ __all__ = [
     "Executor",
     "GuidedCompactor",
     "Input",
+    "InputTransformation",
     "LastRequest",
-    "MediaCounter",
     "NativeSummarizer",
     "OutputStore",
     "RequestCodec",
+    "RequestPrefix",
     "Rewriter",
     "Store",
     "ToolDefinition",
@@ -359,15 +362,6 @@ class Counter(Protocol):
 
     def count(self, text: str, /) -> int:
         """Return the number of tokens; 0 for an empty text."""
-        ...
-
-
-@runtime_checkable
-class MediaCounter(Counter, Protocol):
-    """A counter that also knows what media cost with its model."""
-
-    def count_media(self, media: Media, /) -> int:
-        """Return the number of tokens of an image, a document or a recording."""
         ...
 
 

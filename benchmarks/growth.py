@@ -266,7 +266,7 @@ PATHS = (
     Path("split_rounds", "whole", _whole(split_rounds)),
     Path("close_open_rounds", "whole", _whole(close_open_rounds)),
     *(
-        Path(f"{adapter.NAME}.{verb}", "whole", make(adapter))
+        Path(f"{adapter.ADAPTER.name}.{verb}", "whole", make(adapter))
         for adapter in (anthropic, openai_chat, openai_responses, gemini, bedrock)
         for verb, make in (("decode", _decode), ("encode", _encode))
     ),

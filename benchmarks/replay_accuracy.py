@@ -17,7 +17,8 @@ from typing import Any
 import attrs
 
 from agentic import tokens
-from agentic.app.replay import CountedTranscript, Transcript, read_transcripts
+from agentic.app.replay import Transcript, read_transcripts
+from agentic.app.replay._replay import CountedTranscript
 from agentic.usage import Usage
 
 _FILES = {

@@ -18,7 +18,8 @@ from agentic.bridges.dicts import Conversation
 from agentic.context.budget import Policy
 from agentic.context.compactors import Continuation, Model
 from agentic.providers import anthropic, openai_responses
-from agentic.testing import AgentScript, ModelServer, ScriptedAnswer, ServedRequest
+from agentic.testing import AgentScript, ModelServer, ScriptedAnswer
+from agentic.testing._model_server import ServedRequest
 
 __all__ = ["SHAPES", "WIRES", "Row", "measure"]
 

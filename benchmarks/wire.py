@@ -48,7 +48,8 @@ def main() -> None:
         chat = chat or decoding
         missed = decoding > GOALS[0] or encoding > GOALS[1]
         print(
-            f"{adapter.NAME:18}{decoding:9.2f}{decoding / chat:9.1f}{first:9.2f}{encoding:9.2f}"
+            f"{adapter.ADAPTER.name:18}{decoding:9.2f}{decoding / chat:9.1f}{first:9.2f}"
+            f"{encoding:9.2f}"
             f"{edited:9.2f}{copied:9.2f}{parsing:9.2f}{decoding / parsing:13.1f}"
             + f"   the goal is {GOALS[0]:.0f} and {GOALS[1]:.0f}"
             * missed

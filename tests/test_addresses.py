@@ -22,6 +22,7 @@ SECRETS = [
     "http://me:s3#cret@127.0.0.1:9/v1",
     "http://me:s3@cret@127.0.0.1:9/v1",
     "me:s3cret@127.0.0.1:9/v1",
+    "https//me:s3cret@127.0.0.1:9/v1",
     "postgresql:/me:s3cret@db/agents",
 ]
 
@@ -76,7 +77,7 @@ def test_error_of_a_request_shows_no_credentials() -> None:
     assert "s3cret" not in shown
 
 
-@pytest.mark.parametrize("address", SECRETS[-2:])
+@pytest.mark.parametrize("address", SECRETS[-3:])
 def test_mistake_in_an_address_shows_no_credentials(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -171,7 +171,7 @@ def test_notes_reach_next_generation_by_runner(counting: Counting) -> None:
     assert counting.made > 1
 
 
-@pytest.mark.parametrize("wire", _WIRES, ids=lambda wire: wire.NAME)
+@pytest.mark.parametrize("wire", _WIRES, ids=lambda wire: wire.ADAPTER.name)
 @pytest.mark.parametrize("restarts", [False, True], ids=["one process", "a new one each turn"])
 @pytest.mark.parametrize("replaces", [False, True], ids=["appended list", "list that was sent"])
 @pytest.mark.parametrize("whole", [False, True], ids=["list", "request"])
@@ -185,7 +185,7 @@ def test_notes_reach_next_generation_as_dicts(
             wire, _POLICY, compactor=counting, counter=CharCounter(), state=_through_json(state)
         )
 
-    key = _KEYS.get(wire.NAME, "messages")
+    key = _KEYS.get(wire.ADAPTER.name, "messages")
     conversation, request = make(None), dict[str, Any]({key: []})
     for number in range(_TURNS):
         new = wire.encode_request(_talk(number)[:1])[key]

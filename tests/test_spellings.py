@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from agentic import limits, providers
+from agentic import providers
 from agentic.app import config
 from agentic.app.cli import main
 from agentic.bridges.dicts import Conversation
 from agentic.context.budget import Policy
 from agentic.errors import ConfigError
+from agentic.limits._model_limits import read_tokens
 from agentic.providers import openai_chat
+from agentic.providers._registry import BEGINNINGS, find_adapter, full_name
 
 _NAMES = ["gpt-4.1", "openai_chat:gpt-4.1"]
 _WINDOWS = [
@@ -24,7 +26,7 @@ _WINDOWS = [
 
 
 def _of_yaml(window: str) -> int:
-    is_model = limits.read_tokens(window) is None
+    is_model = read_tokens(window) is None
     agent = config.loads(f"{'model' if is_model else 'context_window'}: {window}")
     return agent.limits().context_window
 
@@ -85,10 +87,10 @@ def test_offline_takes_no_setting() -> None:
 
 def test_each_offer_is_found_by_its_name_alone() -> None:
     """The beginnings of names and the models that a chat offers agree."""
-    offers = [providers.find_adapter(name) for name in providers.BEGINNINGS]
+    offers = [find_adapter(name) for name in BEGINNINGS]
 
     names = [adapter.offer.model for adapter in offers if adapter.offer is not None]
-    full = [providers.full_name(name) for name in names]
+    full = [full_name(name) for name in names]
     assert full == [f"{adapter.name}:{name}" for adapter, name in zip(offers, names, strict=True)]
 
 

@@ -15,6 +15,8 @@ from agentic.errors import ConfigError
 from agentic.history import MemoryStore
 from agentic.messages import Message
 from agentic.testing import ScriptedDecider
+from agentic.tokens._count import TokenCache
+from agentic.tokens._models import ModelCounter
 
 TEXT = Message("user", "hello")
 WIRE: Any = {"role": "user", "content": "hello"}
@@ -23,10 +25,10 @@ POLICY = budget.Policy(8_000)
 COUNTS: dict[str, Callable[[Any], object]] = {
     "Manager": lambda given: budget.Manager(given, compactors.Digest(), POLICY),
     "ContextMeter": tokens.ContextMeter,
-    "TokenCache": tokens.TokenCache,
+    "TokenCache": TokenCache,
     "count_tokens": lambda given: tokens.count_tokens([], given),
     "count_message_tokens": lambda given: tokens.count_message_tokens(TEXT, given),
-    "ModelCounter": lambda given: tokens.ModelCounter("x", given, is_exact=True, description=""),
+    "ModelCounter": lambda given: ModelCounter("x", given, is_exact=True, description=""),
     "ContextConfig": lambda given: config.ContextConfig(token_counter=given),
     "Session": lambda given: session.Session(
         "a", MemoryStore(), counter=given, policy=POLICY, compactor=compactors.Digest()

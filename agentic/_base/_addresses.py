@@ -25,7 +25,7 @@ def show_address(address: str) -> str:
         scheme, rest = "", address
     authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
     # An @ in a path is no sign of a password: .../models/claude-sonnet-4-5@20250929
-    if not _HOST.fullmatch(authority):
+    if not separator or not _HOST.fullmatch(authority):
         rest = rest.rpartition("@")[2]
     return scheme + separator + re.sub(r"[?#].+", "", rest, flags=re.DOTALL)
 

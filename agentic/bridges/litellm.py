@@ -28,7 +28,8 @@ from agentic.providers import openai_chat
 from agentic.providers._bound_requests import BoundRequests, with_beta_header, with_drop
 from agentic.providers.kit import at, items_at, text_at
 from agentic.providers.openai_chat._decider import GrowingRequests, leave_out_reasoning
-from agentic.providers.overflow import SizeRefusal, read_size_refusal
+from agentic.providers.overflow import read_size_refusal
+from agentic.providers.overflow._size_refusal import SizeRefusal
 
 __all__ = ["Decider", "PricedDecision"]
 

@@ -19,8 +19,10 @@ import attrs
 
 from agentic._base._lazy import asyncio
 from agentic._base._validate import must_be, must_count, suggest, whole
-from agentic.context.budget import Compaction, CompactionTarget, Compactor, Manager, Policy
-from agentic.context.compactors import Ask, Digest, Model, first_of
+from agentic.context.budget import Compaction, Compactor, Manager, Policy
+from agentic.context.budget._compaction import CompactionTarget
+from agentic.context.compactors import Digest, Model, first_of
+from agentic.context.compactors._model import Ask
 from agentic.context.strategies import FitContextWindow, Importance, KeepLast
 from agentic.context.strategies import truncate_messages as truncate_messages
 from agentic.context.view import View
@@ -28,8 +30,9 @@ from agentic.errors import ConfigError
 from agentic.events import CompactionReason
 from agentic.messages import Message
 from agentic.protocols import CompactionContext
-from agentic.tokens import Counter, TokenCache, TokenCounter, approx_token_counter
+from agentic.tokens import Counter, TokenCounter, approx_token_counter
 from agentic.tokens import estimate_tokens as estimate_tokens
+from agentic.tokens._count import TokenCache
 
 __all__ = [
     "CompactContext",

@@ -22,7 +22,8 @@ from agentic.loop._conversation import read_decision, read_stream
 from agentic.messages import Message, ToolCall, ToolError, ToolResult, _tool_errors
 from agentic.protocols import CompactionContext
 from agentic.tools import Approval, Approver, RequireApproval, ToolDefinition
-from agentic.usage import collect, report
+from agentic.usage import report
+from agentic.usage._usage import collect
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)

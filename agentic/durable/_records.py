@@ -23,8 +23,8 @@ from agentic.errors import (
 from agentic.loop import Decision, InputTransformation
 from agentic.messages import Message, SummaryText, ToolResult, from_plain, to_plain
 from agentic.tools import Approval
-from agentic.usage import ReportedCall, Usage
-from agentic.usage._usage import WITHOUT_SUMMED
+from agentic.usage import Usage
+from agentic.usage._usage import WITHOUT_SUMMED, ReportedCall
 
 _VERSION = 1
 _DECISION_TEXTS = ("stop_word", "provider", "request_model", "response_model", "response_id")

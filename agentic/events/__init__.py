@@ -20,29 +20,27 @@ from agentic.protocols import CompactionReason as CompactionReason
 
 # `as` hands on a name to strict type checkers without listing it (design/layout.md).
 if typing.TYPE_CHECKING:
-    from agentic.events._running_call import RunningCall as RunningCall
     from agentic.events._running_call import current_call
-    from agentic.events._running_call import run_call as run_call
-    from agentic.events._signals import AgentEnd as AgentEnd
-    from agentic.events._signals import AgentStart as AgentStart
-    from agentic.events._signals import ContextChanged as ContextChanged
-    from agentic.events._signals import ContextCompactionEnd as ContextCompactionEnd
-    from agentic.events._signals import ContextCompactionStart as ContextCompactionStart
-    from agentic.events._signals import EpochStart as EpochStart
-    from agentic.events._signals import Event as Event
-    from agentic.events._signals import InputTransformed as InputTransformed
-    from agentic.events._signals import MessageEnd as MessageEnd
-    from agentic.events._signals import MessageStart as MessageStart
-    from agentic.events._signals import MessageUpdate as MessageUpdate
-    from agentic.events._signals import ModelRequestEnd as ModelRequestEnd
-    from agentic.events._signals import ModelRequestStart as ModelRequestStart
-    from agentic.events._signals import ToolExecutionEnd as ToolExecutionEnd
-    from agentic.events._signals import ToolExecutionProgress as ToolExecutionProgress
-    from agentic.events._signals import ToolExecutionStart as ToolExecutionStart
-    from agentic.events._signals import ToolOutputTruncated as ToolOutputTruncated
-    from agentic.events._signals import TurnEnd as TurnEnd
-    from agentic.events._signals import TurnStart as TurnStart
     from agentic.events._signals import (
+        AgentEnd,
+        AgentStart,
+        ContextChanged,
+        ContextCompactionEnd,
+        ContextCompactionStart,
+        EpochStart,
+        Event,
+        InputTransformed,
+        MessageEnd,
+        MessageStart,
+        MessageUpdate,
+        ModelRequestEnd,
+        ModelRequestStart,
+        ToolExecutionEnd,
+        ToolExecutionProgress,
+        ToolExecutionStart,
+        ToolOutputTruncated,
+        TurnEnd,
+        TurnStart,
         agent_end,
         agent_start,
         context_changed,
@@ -63,10 +61,27 @@ if typing.TYPE_CHECKING:
         turn_end,
         turn_start,
     )
-    from agentic.events._signals import send as send
-    from agentic.events._signals import send_sync as send_sync
 
 __all__ = [
+    "AgentEnd",
+    "AgentStart",
+    "ContextChanged",
+    "ContextCompactionEnd",
+    "ContextCompactionStart",
+    "EpochStart",
+    "Event",
+    "InputTransformed",
+    "MessageEnd",
+    "MessageStart",
+    "MessageUpdate",
+    "ModelRequestEnd",
+    "ModelRequestStart",
+    "ToolExecutionEnd",
+    "ToolExecutionProgress",
+    "ToolExecutionStart",
+    "ToolOutputTruncated",
+    "TurnEnd",
+    "TurnStart",
     "agent_end",
     "agent_start",
     "context_changed",
@@ -92,7 +107,7 @@ __all__ = [
 # The records and blinker, which has the signals, take half as long to load as attrs: whoever only
 # builds a Runner has no event yet.
 _MODULES = {
-    "._running_call": ("RunningCall", "current_call", "run_call"),
+    "._running_call": ("current_call",),
     "._signals": (
         "AgentEnd",
         "AgentStart",
@@ -125,8 +140,6 @@ _MODULES = {
         "message_update",
         "model_request_end",
         "model_request_start",
-        "send",
-        "send_sync",
         "signals",
         "tool_execution_end",
         "tool_execution_progress",

@@ -12,7 +12,8 @@ from contextvars import ContextVar
 
 import attrs
 
-from agentic.events._signals import ToolExecutionProgress, send, tool_execution_progress
+from agentic.events._sending import send
+from agentic.events._signals import ToolExecutionProgress, tool_execution_progress
 from agentic.messages import ToolCall
 
 

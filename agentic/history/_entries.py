@@ -33,7 +33,9 @@ import attrs
 
 from agentic.errors import ConfigError, HistoryConflict, HistoryCorrupt, HistoryTooNew
 from agentic.history._validate import check_message
-from agentic.messages import Message, from_plain, same, to_json
+from agentic.messages import Message, from_plain
+from agentic.messages._plain import to_json
+from agentic.messages._timeline import same
 
 Kind: TypeAlias = Literal["message", "replace", "restore"]
 _KINDS: tuple[str, ...] = get_args(Kind)

@@ -14,14 +14,9 @@ import attrs
 
 from agentic._base._validate import is_whole
 from agentic.errors import ConfigError, HistoryChanged, HistoryConflict
-from agentic.messages import (
-    Message,
-    close_open_rounds,
-    continues,
-    reopen_rounds,
-    split_rounds,
-    to_plain,
-)
+from agentic.messages import Message, close_open_rounds, split_rounds, to_plain
+from agentic.messages._rounds import reopen_rounds
+from agentic.messages._timeline import continues
 from agentic.protocols import Rewriter
 
 Placed: TypeAlias = Sequence[tuple[int, Message]]

@@ -18,7 +18,8 @@ from agentic.history._outputs import check_ref, encode_output, make_ref, read_ou
 from agentic.history._redaction import RedactionRequest, log_redaction, redact_lines
 from agentic.history._replace import Diff, Knowledge, Known, StoredView, compare, merge
 from agentic.history._validate import check_key, check_keys, check_message, check_messages
-from agentic.messages import Message, close_open_rounds, count_sound, reopen_rounds
+from agentic.messages import Message, close_open_rounds
+from agentic.messages._rounds import count_sound, reopen_rounds
 
 _HERE = 0
 """The point in a session in memory up to which its only caller knows it, who sees every write."""

@@ -32,7 +32,7 @@ class ImageRule(Protocol):
 class Patches:
     """One token for each square of the image, after it was shrunk until it has few enough.
 
-    >>> from agentic.limits import media_costs
+    >>> from agentic.limits._lookup import media_costs
     >>> media_costs("claude-sonnet-4-5").image.count(1_920, 1_080)
     1560
     """

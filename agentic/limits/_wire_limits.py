@@ -7,7 +7,7 @@ import attrs
 class WireLimits:
     """What a request may have besides its tokens; None where no limit is documented.
 
-    >>> from agentic.limits import wire_limits
+    >>> from agentic.limits._lookup import wire_limits
     >>> wire_limits("moonshotai/kimi-k3")
     WireLimits(max_bytes=2097152, max_images=None)
     """

@@ -15,7 +15,6 @@ from agentic.protocols import Store as Store
 if typing.TYPE_CHECKING:
     from agentic.loop._calls import truncate_result
     from agentic.loop._runner import Runner
-    from agentic.loop._runner import ViewMaker as ViewMaker
 
 __all__ = [
     "Decider",
@@ -33,5 +32,5 @@ __all__ = [
 
 # An adapter needs the records and not the loop, which loads the rooms of the context.
 __getattr__, __dir__ = _lazy.load_lazily(
-    __name__, {"Runner": "._runner", "ViewMaker": "._runner", "truncate_result": "._calls"}
+    __name__, {"Runner": "._runner", "truncate_result": "._calls"}
 )

@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from itertools import count
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -21,6 +22,9 @@ from agentic.loop._conversation import EventSender, StoredHistory, shield
 from agentic.loop._records import LimitWatch
 from agentic.messages import Message, ToolCall, ToolError, ToolResult, _tool_errors
 from agentic.protocols import Executor
+
+if TYPE_CHECKING:
+    from agentic.events._running_call import RunningCall
 
 _log = logging.getLogger(__name__)
 
@@ -157,12 +161,12 @@ class ToolBatch:
     _loop: "asyncio.AbstractEventLoop" = attrs.field(init=False)
     _changed: "asyncio.Event" = attrs.field(init=False)
     """Set when a call ends, and when it begins or ends a pause."""
-    _outer: "events.RunningCall | None" = attrs.field(init=False)
+    _outer: "RunningCall | None" = attrs.field(init=False)
     """The call that this run is a part of: that of a tool which runs an agent."""
     _pause: contextlib.ExitStack = attrs.field(init=False, factory=contextlib.ExitStack)
 
     @_outer.default
-    def _find_outer(self) -> "events.RunningCall | None":
+    def _find_outer(self) -> "RunningCall | None":
         return events.current_call()
 
     @property
@@ -293,7 +297,10 @@ class ToolBatch:
         unfit = _unfit(call, names)
         if unfit:
             return ToolResult(call.id, call.name, error=unfit)
-        running = events.RunningCall(
+        # Here, because the events load blinker, and whoever only builds a Runner has none yet.
+        from agentic.events._running_call import RunningCall, run_call  # noqa: PLC0415
+
+        running = RunningCall(
             call=call,
             run_id=sender.run_id,
             sender=sender.sender,
@@ -301,7 +308,7 @@ class ToolBatch:
             clock=lambda is_start: self._paused(execution, is_start=is_start),
         )
         try:
-            with events.run_call(running):
+            with run_call(running):
                 return check_result(call, await executor.execute(call))
         # SystemExit, too: a tool that calls a script's main() must not end the agent.
         except (Exception, SystemExit) as error:  # noqa: BLE001  a tool is anybody's code

@@ -19,7 +19,8 @@ from agentic import events
 from agentic._base._clock import is_replayable
 from agentic._base._lazy import asyncio
 from agentic._base._waiting import off_loop
-from agentic.context.budget import Compaction, CompactionTarget
+from agentic.context.budget import Compaction
+from agentic.context.budget._compaction import CompactionTarget
 from agentic.context.view import Prepared, View
 from agentic.errors import (
     ConfigError,
@@ -28,12 +29,16 @@ from agentic.errors import (
     HistoryConflict,
     IncompleteReply,
 )
+from agentic.events import _sending
 from agentic.history import Rewriter, Store, replace_known
 from agentic.limits import cache_terms
-from agentic.messages import ContextSummary, Message, close_open_rounds, find_task, reopen_rounds
+from agentic.messages import ContextSummary, Message, close_open_rounds
+from agentic.messages._landmarks import find_task
+from agentic.messages._rounds import reopen_rounds
 from agentic.messages._timeline import keep_known
 from agentic.protocols import Decision, Input, ToolDefinition
-from agentic.usage import ReportedCall, Usage
+from agentic.usage import Usage
+from agentic.usage._usage import ReportedCall
 
 _GRACE_SECONDS = 10.0
 """How long such an operation may go on after a cancellation: enough unless the store is stalled."""
@@ -48,7 +53,7 @@ class EventSender:
 
     async def send(self, record: "type[events.Event]", **fields: Any) -> None:
         """Send one record."""
-        await events.send(record.signal, self.sender, record, run_id=self.run_id, **fields)
+        await _sending.send(record.signal, self.sender, record, run_id=self.run_id, **fields)
 
 
 @attrs.define(eq=False)

@@ -17,7 +17,8 @@ from agentic._base._validate import all_are, amount, is_number, must_be, seconds
 from agentic.errors import ConfigError
 from agentic.messages import ContextSummary, Message, ToolCall, ToolResult
 from agentic.protocols import Decider, Decision
-from agentic.usage import ReportedCall, StopReason, Usage, cost, normalize
+from agentic.usage import StopReason, Usage, cost, normalize
+from agentic.usage._usage import ReportedCall
 
 _INCOMPLETE = {
     StopReason.MAX_TOKENS: "the reply was cut off at the limit of tokens",

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from agentic.messages._message import ContextSummary
-from agentic.usage import ReportedCall, Usage
+from agentic.usage import Usage
+
+if TYPE_CHECKING:
+    from agentic.usage._usage import ReportedCall
 
 _NOTES, _VERSION = "coverage", 1
 """The key and the format of a coverage among the notes of a summary."""

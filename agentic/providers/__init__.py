@@ -3,7 +3,7 @@
 Start with `connect`, or with one adapter, such as `anthropic` or `openai_chat`.
 
 Each adapter is a package with everything that is known about one provider, and its `ADAPTER` is the
-record of it, by which the other rooms know the provider (`find_adapter`). `_decoding` and
+record of it, by which the other rooms know the provider. `_decoding` and
 `_encoding` are pure and need no SDK. `_decider` has a `Decider` that calls a client of the official
 SDK, which the caller passes in, and the record. `_validation` explains why the provider would
 reject the structure of a request. An adapter is imported on first use, its `_validation` with the
@@ -15,20 +15,12 @@ first request that is checked. `register` adds an adapter from elsewhere.
 import typing
 
 from agentic._base import _lazy
-from agentic.providers._registry import BEGINNINGS as BEGINNINGS
 from agentic.providers._registry import BUILT_IN as _BUILT_IN
-from agentic.providers._registry import adapter_names as adapter_names
-from agentic.providers._registry import as_adapter as as_adapter
-from agentic.providers._registry import find_adapter as find_adapter
-from agentic.providers._registry import full_name as full_name
 from agentic.providers._registry import register
-from agentic.providers._registry import sorted_names as sorted_names
 
 # Only with the first model: the loop's protocols load half of the package.
 if typing.TYPE_CHECKING:
-    from agentic.providers._connect import Connection as Connection
     from agentic.providers._connect import connect
-    from agentic.providers._offline import OFFLINE as OFFLINE
 
 __all__ = ["connect", "register"]
 
@@ -36,7 +28,6 @@ __getattr__, __dir__ = _lazy.load_lazily(
     __name__,
     {
         **{name: f".{name}" for name in (*_BUILT_IN, "binding", "kit", "overflow")},
-        **dict.fromkeys(("Connection", "connect"), "._connect"),
-        "OFFLINE": "._offline",
+        "connect": "._connect",
     },
 )

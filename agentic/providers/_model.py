@@ -28,7 +28,8 @@ from agentic.loop import Decision, Input
 from agentic.providers.binding import is_bound_reasoning
 from agentic.providers.kit import NameRule, at, plain
 from agentic.providers.kit._streamed_texts import GrowingText
-from agentic.providers.overflow import read_silent_overflow, read_size_refusal
+from agentic.providers.overflow import read_size_refusal
+from agentic.providers.overflow._detection import read_silent_overflow
 from agentic.providers.overflow._error_text import status_of
 
 _TRANSPORTS = {"httpx", "httpx2", "httpcore", "httpcore2", "aiohttp", "urllib3", "requests"}

@@ -7,16 +7,11 @@ from typing import Any
 import attrs
 
 from agentic._base._waiting import off_loop
-from agentic.history import Diff, DiffArchive, begins_with, replace_known
-from agentic.history._replace import counts_replaced
-from agentic.messages import (
-    ContextSummary,
-    Message,
-    close_open_rounds,
-    find_summary,
-    leading_system_count,
-    reopen_rounds,
-)
+from agentic.history import DiffArchive, replace_known
+from agentic.history._replace import Diff, begins_with, counts_replaced
+from agentic.messages import ContextSummary, Message, close_open_rounds, leading_system_count
+from agentic.messages._landmarks import find_summary
+from agentic.messages._rounds import reopen_rounds
 from agentic.messages._timeline import keep_known
 
 _log = logging.getLogger(__name__)

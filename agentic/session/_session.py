@@ -14,15 +14,19 @@ import attrs
 
 from agentic import loop
 from agentic._base._validate import must_be, must_be_async, must_execute
-from agentic.context.budget import Compaction, CompactionTarget, Compactor, Policy
+from agentic.context.budget import Compaction, Compactor, Policy
+from agentic.context.budget._compaction import CompactionTarget
 from agentic.context.budget._policy import check_policies
 from agentic.context.strategies import Chain
 from agentic.context.strategies._strategy import as_chain
-from agentic.context.view import Note, Prepared, View
+from agentic.context.view import Prepared, View
 from agentic.context.view._draft import begins_with
+from agentic.context.view._window import Note
 from agentic.errors import ConfigError
-from agentic.history import Diff, DiffArchive
-from agentic.messages import ContextSummary, Message, find_summary, prefix_length
+from agentic.history import DiffArchive
+from agentic.history._replace import Diff
+from agentic.messages import ContextSummary, Message
+from agentic.messages._landmarks import find_summary, prefix_length
 from agentic.protocols import Executor, ToolDefinition
 from agentic.session._archive import SessionArchive
 from agentic.tokens import Counter

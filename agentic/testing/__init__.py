@@ -10,32 +10,32 @@ import typing
 
 from agentic._base import _lazy
 from agentic.testing._adapter import check_adapter
-from agentic.testing._adapter_protocol import Streamed as Streamed
-from agentic.testing._adapter_protocol import Wire as Wire
-from agentic.testing._bridge import Bridge as Bridge
+from agentic.testing._adapter_protocol import Wire
 from agentic.testing._bridge import check_bridge
-from agentic.testing._fakes import EventRecorder, ScriptedDecider, ScriptedExecutor
-from agentic.testing._fakes import StreamingScriptedDecider as StreamingScriptedDecider
+from agentic.testing._fakes import (
+    EventRecorder,
+    ScriptedDecider,
+    ScriptedExecutor,
+    StreamingScriptedDecider,
+)
 from agentic.testing._runner_parts import check_compactor, check_counter, check_decider
 from agentic.testing._sessions import check_sessions
 from agentic.testing._store import check_store
 
 if typing.TYPE_CHECKING:
     from agentic.testing._conversations import conversations
-    from agentic.testing._model_server import MODEL_WIRES as MODEL_WIRES
-    from agentic.testing._model_server import AgentScript as AgentScript
-    from agentic.testing._model_server import ModelServer as ModelServer
-    from agentic.testing._model_server import ModelWire as ModelWire
-    from agentic.testing._model_server import ScriptedAnswer as ScriptedAnswer
-    from agentic.testing._model_server import ServedRequest as ServedRequest
-    from agentic.testing._model_server import ServerReply as ServerReply
-    from agentic.testing._model_server import ServerReport as ServerReport
-    from agentic.testing._model_server import TokenPrices as TokenPrices
+    from agentic.testing._model_server import MODEL_WIRES, AgentScript, ModelServer, ScriptedAnswer
 
 __all__ = [
+    "MODEL_WIRES",
+    "AgentScript",
     "EventRecorder",
+    "ModelServer",
+    "ScriptedAnswer",
     "ScriptedDecider",
     "ScriptedExecutor",
+    "StreamingScriptedDecider",
+    "Wire",
     "check_adapter",
     "check_bridge",
     "check_compactor",
@@ -51,12 +51,7 @@ _MODEL_SERVER = (
     "MODEL_WIRES",
     "AgentScript",
     "ModelServer",
-    "ModelWire",
     "ScriptedAnswer",
-    "ServedRequest",
-    "ServerReply",
-    "ServerReport",
-    "TokenPrices",
 )
 __getattr__, __dir__ = _lazy.load_lazily(
     __name__,

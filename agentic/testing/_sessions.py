@@ -16,7 +16,8 @@ from agentic.errors import (
     OutputNotFound,
     SessionNotFound,
 )
-from agentic.history import KeyedStore, OutputStore, SessionInfo, Sessions
+from agentic.history import OutputStore, Sessions
+from agentic.history._abilities import KeyedStore, SessionInfo
 from agentic.testing._promises import (
     ANSWER,
     ASK,

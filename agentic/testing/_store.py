@@ -9,16 +9,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 from agentic.errors import HistoryConflict, NothingToRestore
-from agentic.history import (
-    Archive,
-    DiffArchive,
-    KeyedStore,
-    OutputStore,
-    Redactor,
-    Revisioned,
-    Rewriter,
-    Store,
-)
+from agentic.history import Archive, DiffArchive, OutputStore, Redactor, Rewriter, Store
+from agentic.history._abilities import KeyedStore, Revisioned
 from agentic.history._replace import counts_replaced
 from agentic.messages import Message, close_open_rounds
 from agentic.testing._promises import (

@@ -12,23 +12,15 @@ from agentic.protocols import Counter
 from agentic.tokens._context_meter import ContextMeter
 from agentic.tokens._count import CharCounter, count_message_tokens, count_tokens
 from agentic.tokens._count import HeuristicTokenCounter as HeuristicTokenCounter
-from agentic.tokens._count import MessageSizes as MessageSizes
-from agentic.tokens._count import TokenCache as TokenCache
 from agentic.tokens._count import approx_token_counter as approx_token_counter
-from agentic.tokens._media import image_size as image_size
 
 if typing.TYPE_CHECKING:
     from agentic.tokens._estimate import EstimateCounter
-    from agentic.tokens._exact import QuicktokCounter as QuicktokCounter
-    from agentic.tokens._exact import TiktokenCounter as TiktokenCounter
-    from agentic.tokens._exact import TokenizersCounter
+    from agentic.tokens._exact import QuicktokCounter, TiktokenCounter, TokenizersCounter
     from agentic.tokens._models import MODEL_ENCODINGS as MODEL_ENCODINGS
-    from agentic.tokens._models import ModelCounter as ModelCounter
     from agentic.tokens._models import TokenCounter as TokenCounter
     from agentic.tokens._models import count_messages_tokens as count_messages_tokens
-    from agentic.tokens._models import count_text as count_text
-    from agentic.tokens._models import estimate_tokens as estimate_tokens
-    from agentic.tokens._models import for_model
+    from agentic.tokens._models import count_text, estimate_tokens, for_model
     from agentic.tokens._models import get_encoding as get_encoding
 
 __all__ = [
@@ -36,9 +28,13 @@ __all__ = [
     "ContextMeter",
     "Counter",
     "EstimateCounter",
+    "QuicktokCounter",
+    "TiktokenCounter",
     "TokenizersCounter",
     "count_message_tokens",
+    "count_text",
     "count_tokens",
+    "estimate_tokens",
     "for_model",
 ]
 
@@ -55,7 +51,6 @@ __getattr__, __dir__ = _lazy.load_lazily(
         "QuicktokCounter": "._exact",
         "TiktokenCounter": "._exact",
         "TokenizersCounter": "._exact",
-        "ModelCounter": "._models",
         "for_model": "._models",
     },
 )

@@ -17,7 +17,8 @@ from typing import Any
 
 import attrs
 
-from agentic.messages import Message, continues
+from agentic.messages import Message
+from agentic.messages._timeline import continues
 from agentic.protocols import Counter
 from agentic.tokens._count import TokenCache
 from agentic.tokens._thinking import ThinkingSizes

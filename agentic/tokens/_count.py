@@ -17,26 +17,20 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 from urllib.parse import unquote_to_bytes
 from weakref import WeakValueDictionary, ref
 
 import attrs
 
-from agentic import limits
 from agentic._base._validate import is_number, is_whole, must_count
 from agentic.errors import ConfigError
-from agentic.messages import (
-    Media,
-    Message,
-    RecentConversations,
-    Round,
-    find_task,
-    leading_system_count,
-    split_rounds,
-)
+from agentic.limits._media_costs import OTHER
+from agentic.messages import Media, Message, Round, leading_system_count, split_rounds
+from agentic.messages._landmarks import find_task
 from agentic.messages._message import check_messages
-from agentic.protocols import Counter, MediaCounter
+from agentic.messages._timeline import RecentConversations
+from agentic.protocols import Counter
 from agentic.tokens._media import count_media
 
 _FEWEST_CHARS = 0.01
@@ -75,6 +69,15 @@ class CharCounter:
 
     # agentix calls its counters: `approx_token_counter(text)`.
     __call__ = count
+
+
+@runtime_checkable
+class MediaCounter(Counter, Protocol):
+    """A counter that also knows what media cost with its model."""
+
+    def count_media(self, media: Media, /) -> int:
+        """Return the number of tokens of an image, a document or a recording."""
+        ...
 
 
 @attrs.frozen
@@ -178,7 +181,7 @@ def media_tokens(media: Media, counter: Counter) -> int:
     """Return what media cost with the model of a counter, or with a usual one."""
     if isinstance(counter, MediaCounter):
         return counter.count_media(media)
-    return count_media(media, limits.OTHER, counter.count)
+    return count_media(media, OTHER, counter.count)
 
 
 def _inline(url: str) -> Media:

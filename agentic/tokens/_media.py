@@ -9,7 +9,7 @@ import re
 import struct
 from collections.abc import Callable, Mapping
 
-from agentic.limits import MediaCosts
+from agentic.limits._media_costs import MediaCosts
 from agentic.messages import Media
 
 # A page of a PDF that has no plain page objects: between one of text and one of a scan.
@@ -30,7 +30,7 @@ _BARE = frozenset({0x01, *range(0xD0, 0xDA)})
 def count_media(media: Media, costs: MediaCosts, count_text: Callable[[str], int]) -> int:
     """Return the tokens of an image, a document, a recording or a file of text.
 
-    >>> from agentic.limits import media_costs
+    >>> from agentic.limits._lookup import media_costs
     >>> photo = Media("image/jpeg", url="https://example.com/photo.jpg")
     >>> count_media(photo, media_costs("claude-opus-4-8"), len)
     4784

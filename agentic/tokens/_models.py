@@ -19,12 +19,13 @@ from types import MappingProxyType
 
 import attrs
 
-from agentic import limits
 from agentic._base import _imports
 from agentic._base._validate import must_count
 from agentic.errors import ConfigError
-from agentic.limits import MediaCosts, longest_name, token_scale
-from agentic.limits._names import check_name, longest_beginning
+from agentic.limits import _lookup
+from agentic.limits._lookup import token_scale
+from agentic.limits._media_costs import MediaCosts
+from agentic.limits._names import check_name, longest_beginning, longest_name
 from agentic.messages import Media, Message
 from agentic.protocols import Counter
 from agentic.tokens._count import AnyMessage, CharCounter, count_message_tokens, count_tokens
@@ -74,7 +75,7 @@ class ModelCounter:
     """A sentence for people: what counts, and how large the error may be."""
 
     media_costs: MediaCosts = attrs.field(
-        default=attrs.Factory(lambda self: limits.media_costs(self.model), takes_self=True),
+        default=attrs.Factory(lambda self: _lookup.media_costs(self.model), takes_self=True),
         repr=False,
     )
     """What images, documents and recordings cost with the model."""

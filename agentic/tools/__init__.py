@@ -7,18 +7,23 @@ which reads a function's signature, needs the extra `tools`.
 """
 
 from agentic.protocols import ToolDefinition
-from agentic.tools._executors import AllowlistPolicy as AllowlistPolicy
-from agentic.tools._executors import AnyPolicy as AnyPolicy
-from agentic.tools._executors import Approval as Approval
-from agentic.tools._executors import Approver as Approver
-from agentic.tools._executors import CompositeExecutor, FilteredExecutor, RequireApproval
-from agentic.tools._executors import ToolPolicy as ToolPolicy
-from agentic.tools._function import FunctionTool as FunctionTool
+from agentic.tools._executors import (
+    AllowlistPolicy,
+    Approval,
+    Approver,
+    CompositeExecutor,
+    FilteredExecutor,
+    RequireApproval,
+)
 from agentic.tools._function import tool
 from agentic.tools._registry import Registry, Tool
-from agentic.tools._signature import CallKey as CallKey
+from agentic.tools._signature import CallKey
 
 __all__ = [
+    "AllowlistPolicy",
+    "Approval",
+    "Approver",
+    "CallKey",
     "CompositeExecutor",
     "FilteredExecutor",
     "Registry",

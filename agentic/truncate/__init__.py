@@ -18,7 +18,6 @@ import typing
 
 from agentic._base import _lazy
 from agentic.truncate._cut import Mode, Result
-from agentic.truncate._options import Default as Default
 from agentic.truncate._options import Options, head, middle, tail
 
 if typing.TYPE_CHECKING:

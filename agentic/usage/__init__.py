@@ -50,14 +50,7 @@ Sources:
     https://github.com/ollama/ollama/pull/16428, https://github.com/ollama/ollama/issues/3427
 """
 
-from agentic.usage._stop import StopReason, StopWords
-from agentic.usage._stop import UnknownStopWord as UnknownStopWord
-from agentic.usage._stop import unknown_words_raise as unknown_words_raise
-from agentic.usage._usage import Collected as Collected
-from agentic.usage._usage import Cost as Cost
-from agentic.usage._usage import ReportedCall as ReportedCall
-from agentic.usage._usage import Usage, cost, normalize
-from agentic.usage._usage import collect as collect
-from agentic.usage._usage import report as report
+from agentic.usage._stop import StopReason, StopWords, unknown_words_raise
+from agentic.usage._usage import Usage, cost, normalize, report
 
-__all__ = ["StopReason", "StopWords", "Usage", "cost", "normalize"]
+__all__ = ["StopReason", "StopWords", "Usage", "cost", "normalize", "report", "unknown_words_raise"]

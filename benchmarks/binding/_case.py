@@ -9,7 +9,8 @@ import attrs
 from agentic.context.budget import Compactor, Policy
 from agentic.context.compactors import Continuation
 from agentic.context.strategies import ClearToolOutputs, ContextStrategy, FitContextWindow
-from agentic.testing import AgentScript, ModelServer, ServerReport
+from agentic.testing import AgentScript, ModelServer
+from agentic.testing._model_server import ServerReport
 from agentic.tokens import CharCounter
 
 __all__ = [

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from agentic.context.budget import Policy
 from agentic.context.compactors import Digest
 from agentic.context.view import View
-from agentic.testing import ModelServer, ScriptedAnswer, ServerReport
+from agentic.testing import ModelServer, ScriptedAnswer
+from agentic.testing._model_server import ServerReport
 from benchmarks.binding._case import COUNTER
 from benchmarks.binding.recorded import ask, size_of, sum_reports
 from benchmarks.retention.evidence import points_of

@@ -13,7 +13,7 @@ import attrs
 from agentic.bridges.dicts import Conversation
 from agentic.errors import ContextOverflow
 from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
-from agentic.testing import ServerReply
+from agentic.testing._model_server import ServerReply
 from benchmarks.binding._case import Case, Entry, output_of, path_of, requests
 
 __all__ = ["CLIENTS", "ENTRIES", "Client"]
@@ -185,7 +185,9 @@ _GEMINI = Client(
 )
 
 
-CLIENTS = {each.module.NAME: each for each in (_ANTHROPIC, _RESPONSES, _CHAT, _BEDROCK, _GEMINI)}
+CLIENTS = {
+    each.module.ADAPTER.name: each for each in (_ANTHROPIC, _RESPONSES, _CHAT, _BEDROCK, _GEMINI)
+}
 """By the name of the adapter."""
 
 

@@ -11,7 +11,8 @@ from agentic.context.compactors import Digest
 from agentic.context.view import View
 from agentic.messages import Message
 from agentic.providers import anthropic
-from agentic.testing import ModelServer, ScriptedAnswer, ServerReport
+from agentic.testing import ModelServer, ScriptedAnswer
+from agentic.testing._model_server import ServerReport
 from agentic.tokens import count_tokens
 from benchmarks.binding._case import COUNTER, STRATEGIES, policy_of
 from benchmarks.retention.sessions import FOLDER, Session, read_sessions

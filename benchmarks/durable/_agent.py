@@ -15,7 +15,7 @@ from typing import Any
 
 import attrs
 
-from agentic.history import LeasedSessions
+from agentic.history._abilities import LeasedSessions
 from agentic.loop import Decision, Input, Runner
 from agentic.messages import ToolCall, ToolResult
 from agentic.tools import Approval, RequireApproval, ToolDefinition

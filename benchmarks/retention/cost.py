@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
-from agentic.app.replay import PromptCache, cost_of
+from agentic.app.replay._records import PromptCache, cost_of
 from agentic.context.compactors import Digest
 from agentic.context.strategies import (
     Chain,

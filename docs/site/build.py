@@ -5,7 +5,6 @@ all of them are gathered as they lie, with a page of reference for every room, a
 file of code that a page links to. A link that leads nowhere fails the build.
 """
 
-import ast
 import os
 import re
 import shutil
@@ -52,7 +51,6 @@ MOVED_PAGES = {
     "your-own-list-openai": "your-own-list.md",
 }
 """The how-tos that became a section of another one, and where it is."""
-_HEADED = "    options:\n      show_root_heading: true\n      heading_level: 3\n"
 
 
 def gather(pages: Path) -> None:
@@ -121,23 +119,8 @@ def write_reference(folder: Path) -> dict[str, str]:
     titles = [room.removeprefix("agentic.") for room in rooms()]
     for title in titles:
         page = f"# {title}\n\n::: agentic.{title}\n"
-        if unlisted := [] if title.startswith("compat") else handed_on(title):
-            page += "\n## Can be imported from here as well\n"
-        page += "".join(f"\n::: agentic.{title}.{name}\n{_HEADED}" for name in unlisted)
         (folder / f"{title}.md").write_text(page, encoding="utf-8")
     return {title: f"reference/{title}.md" for title in titles}
-
-
-def handed_on(title: str) -> list[str]:
-    """Return the names that a room's `__init__` imports as themselves but does not list.
-
-    >>> handed_on("context.view")[:2]
-    ['Removal', 'EpochNote']
-    """
-    source = ROOT.joinpath("agentic", *title.split("."), "__init__.py")
-    tree = ast.parse(source.read_text(encoding="utf-8") if source.exists() else "")
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    return [each.name for node in imports for each in node.names if each.asname == each.name]
 
 
 def how_tos() -> dict[str, dict[str, str]]:

@@ -18,7 +18,7 @@ from agentic.compat.open_agent_sdk import (
     SummarizationStrategy,
     TruncationStrategy,
 )
-from agentic.context.budget import CompactionTarget
+from agentic.context.budget._compaction import CompactionTarget
 from agentic.errors import ConfigError
 from agentic.messages import Message, ToolCall, ToolResult, split_rounds
 from agentic.testing import EventRecorder, conversations

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic import events, usage
+from agentic import events
 from agentic.context.budget import Manager, Policy
 from agentic.durable import Durable, StepFailed, Steps
 from agentic.errors import ConfigError, HistoryUnavailable
@@ -22,7 +22,7 @@ from agentic.messages import Message, ToolCall, ToolResult, to_plain
 from agentic.testing import EventRecorder, ScriptedDecider, ScriptedExecutor
 from agentic.tokens import CharCounter
 from agentic.tools import ToolDefinition
-from agentic.usage import Usage
+from agentic.usage import Usage, report
 
 _STARTED = datetime(2026, 11, 23, 12, tzinfo=UTC)
 _TURNS = 4
@@ -63,7 +63,7 @@ class Summaries:
 
     async def compact(self, messages: list[Message], /) -> str:
         """Summarize, which costs something as well."""
-        usage.report(Usage(5, 1), model="tiny")
+        report(Usage(5, 1), model="tiny")
         return f"{len(messages)} messages."
 
 

@@ -6,7 +6,8 @@ import attrs
 import pytest
 from blinker import Signal
 
-from agentic.events import Event, MessageUpdate, message_update, send, send_sync
+from agentic.events import Event, MessageUpdate, message_update
+from agentic.events._sending import send, send_sync
 
 
 @attrs.frozen(kw_only=True)

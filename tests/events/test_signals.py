@@ -26,7 +26,7 @@ def test_every_signal_and_record_is_public() -> None:
         assert signal.name == name
         assert RECORDS[_camel(name)].signal is signal
         assert getattr(events, _camel(name)) is RECORDS[_camel(name)]
-    assert {*events.signals, "current_call", "signals"} == set(events.__all__)
+    assert {*events.signals, *RECORDS, "Event", "current_call", "signals"} == set(events.__all__)
 
 
 def test_signal_says_what_its_record_says() -> None:

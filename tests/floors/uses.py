@@ -246,10 +246,11 @@ context:
 
 def _config() -> None:
     from agentic.app import config
+    from agentic.app.config._records import schema
 
     agent = config.loads(_AGENT)
     assert agent.context.max_messages_before_summary == 40, agent
-    assert config.schema()["properties"]["model"]
+    assert schema()["properties"]["model"]
 
 
 def _cli() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from agentic.errors import OutputNotFound
-from agentic.history import Archive, Diff, JsonlStore, MemoryStore, OutputStore, Rewriter, Store
-from agentic.history._replace import compare
+from agentic.history import Archive, JsonlStore, MemoryStore, OutputStore, Rewriter, Store
+from agentic.history._replace import Diff, compare
 from agentic.history.sqlite import SqliteStore
 from agentic.messages import Message, ToolCall, close_open_rounds, from_plain, to_plain
 from agentic.testing import check_store

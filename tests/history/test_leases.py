@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentic.errors import ConfigError, HistoryConflict
-from agentic.history import LeasedSessions
+from agentic.history._abilities import LeasedSessions
 from agentic.history.sqlite import SqliteSessions
 from agentic.messages import Message
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentic.errors import NothingToRestore
-from agentic.history import Archive, Diff, JsonlStore, MemoryStore
-from agentic.history._replace import compare
+from agentic.history import Archive, JsonlStore, MemoryStore
+from agentic.history._replace import Diff, compare
 from agentic.history.sqlite import SqliteStore
 from agentic.messages import Message, ToolCall, ToolResult, close_open_rounds, to_plain
 

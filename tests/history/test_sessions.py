@@ -10,7 +10,8 @@ import attrs
 import pytest
 
 from agentic.errors import SessionNotFound
-from agentic.history import JsonlSessions, JsonlStore, SessionInfo, Sessions
+from agentic.history import JsonlSessions, JsonlStore, Sessions
+from agentic.history._abilities import SessionInfo
 from agentic.history.sqlite import SqliteSessions
 from agentic.messages import Message
 from agentic.testing import check_sessions

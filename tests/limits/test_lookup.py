@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.errors import ConfigError
-from agentic.limits import CONTEXT_LIMITS, ModelLimits, get_context_limit, longest_name, lookup
+from agentic.limits import CONTEXT_LIMITS, ModelLimits, get_context_limit, lookup
 from agentic.limits._catalog import SOURCES
+from agentic.limits._names import longest_name
 
 CATALOG = {name: limits for source in SOURCES for name, limits in source.models.items()}
 NAMES = st.sampled_from(sorted(CATALOG))

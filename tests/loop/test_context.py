@@ -6,17 +6,18 @@ from typing import Any
 
 import pytest
 
-from agentic import events, usage
+from agentic import events
 from agentic.context.budget import Compactor, Manager, Policy
 from agentic.context.compactors import Digest, Model
 from agentic.context.strategies import FitContextWindow
 from agentic.errors import CompactionRefused, ContextOverflow
 from agentic.history import JsonlStore, MemoryStore
 from agentic.loop import Decision, Input, Request, RunLimit, RunLimits, Runner
-from agentic.messages import ContextSummary, Media, Message, ToolCall, find_task
+from agentic.messages import ContextSummary, Media, Message, ToolCall
+from agentic.messages._landmarks import find_task
 from agentic.testing import EventRecorder, ScriptedDecider, ScriptedExecutor
 from agentic.tokens import CharCounter, count_tokens
-from agentic.usage import Usage
+from agentic.usage import Usage, report
 
 _COUNTER = CharCounter()
 _OVERFLOW = ContextOverflow("tiny")
@@ -544,7 +545,7 @@ def test_earlier_summary_is_folded_not_stacked() -> None:
 
 
 async def _ask(_: str) -> str:
-    usage.report(Usage(input=100, output=20))
+    report(Usage(input=100, output=20))
     return "They counted."
 
 
@@ -569,7 +570,7 @@ def test_summary_counts_towards_the_limit_of_dollars(price: Any) -> None:
     """By the price list, and by a price of one's own: the reply alone would not reach it."""
 
     async def ask(_: str) -> str:
-        usage.report(Usage(input=1_000_000), model="gpt-4.1", provider="openai_chat")
+        report(Usage(input=1_000_000), model="gpt-4.1", provider="openai_chat")
         return "They counted."
 
     class Named(ScriptedDecider):

@@ -15,7 +15,9 @@ from agentic.compat.open_agent_sdk import (
 from agentic.context.view import View
 from agentic.errors import ConfigError
 from agentic.history import MemoryStore
-from agentic.messages import Message, find_summary
+from agentic.loop._runner import ViewMaker
+from agentic.messages import Message
+from agentic.messages._landmarks import find_summary
 from agentic.testing import EventRecorder, ScriptedDecider
 from agentic.tokens import CharCounter, count_tokens
 
@@ -116,7 +118,7 @@ def test_any_view_maker_is_a_budget() -> None:
             return _config("truncation").make_view(strategies=strategies)
 
     store = _store()
-    assert isinstance(Own(), loop.ViewMaker)
+    assert isinstance(Own(), ViewMaker)
     loop.Runner(ScriptedDecider("done"), store=store, budget=Own()).run_sync("Go on.")
 
     assert len(asyncio.run(store.load())) < 40

@@ -10,7 +10,8 @@ from agentic import events, truncate
 from agentic.loop import Decision, Result, Runner
 from agentic.messages import ToolCall, ToolError, ToolResult
 from agentic.testing import EventRecorder, ScriptedDecider, ScriptedExecutor
-from agentic.tools import FunctionTool, Registry, tool
+from agentic.tools import Registry, tool
+from agentic.tools._function import FunctionTool
 
 
 def _run_one(answer: object, **options: Any) -> ToolResult:

@@ -13,12 +13,11 @@ from agentic.messages import (
     ToolCall,
     ToolResult,
     close_open_rounds,
-    count_settled,
     from_plain,
-    reopen_rounds,
     split_rounds,
     to_plain,
 )
+from agentic.messages._rounds import count_settled, reopen_rounds
 
 ASK, MORE = Message("user", "Weather?"), Message("user", "And now?")
 SAID = Message("assistant", "Meanwhile: pack a coat.")

@@ -2,7 +2,8 @@ import attrs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.messages import Message, RecentConversations, continues, from_plain, to_plain
+from agentic.messages import Message, from_plain, to_plain
+from agentic.messages._timeline import RecentConversations, continues
 from agentic.testing import conversations
 
 

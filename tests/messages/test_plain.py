@@ -18,9 +18,9 @@ from agentic.messages import (
     ToolResult,
     _plain,
     from_plain,
-    to_json,
     to_plain,
 )
+from agentic.messages._plain import to_json
 from agentic.messages._usual import UnusualError
 from agentic.testing import conversations
 from agentic.usage import Usage

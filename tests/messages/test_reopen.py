@@ -10,9 +10,9 @@ from agentic.messages import (
     ToolResult,
     close_open_rounds,
     from_plain,
-    reopen_rounds,
     to_plain,
 )
+from agentic.messages._rounds import reopen_rounds
 
 IDS = st.sampled_from(["c1", "c2"])
 MESSAGES = st.one_of(

@@ -17,12 +17,10 @@ from agentic.messages import (
     ToolCall,
     ToolResult,
     close_open_rounds,
-    count_settled,
-    count_sound,
     leading_system_count,
-    repair_rounds,
     split_rounds,
 )
+from agentic.messages._rounds import count_settled, count_sound, repair_rounds
 from agentic.testing import conversations
 
 

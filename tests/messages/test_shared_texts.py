@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.errors import ConfigError
-from agentic.messages import Message, ProviderPayload, ToolCall, ToolResult, from_plain, to_json
+from agentic.messages import Message, ProviderPayload, ToolCall, ToolResult, from_plain
+from agentic.messages._plain import to_json
 from agentic.messages._shared_texts import leave_out, put_back
 from agentic.providers import (
     anthropic,
@@ -58,7 +59,7 @@ def test_what_is_left_out_is_put_back(payload: Any, texts: list[str]) -> None:
     assert rest is payload or _spell(put_back(rest, texts)) == _spell(payload)
 
 
-@pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.NAME)
+@pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.ADAPTER.name)
 def test_each_text_is_stored_once(adapter: ModuleType) -> None:
     """In the form that any adapter has decoded; what it was decoded from comes back."""
     decoded = adapter.decode(adapter.encode(TALK))

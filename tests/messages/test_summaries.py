@@ -2,7 +2,8 @@
 
 import pytest
 
-from agentic.messages import ContextSummary, Message, find_summary, prefix_length
+from agentic.messages import ContextSummary, Message
+from agentic.messages._landmarks import find_summary, prefix_length
 
 PROMPT, QUESTION = Message("system", "Be brief."), Message("user", "Why?")
 SUMMARY = ContextSummary("It was a typo.", 3)

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from agentic.messages import ContextSummary, Message, ToolCall, ToolResult, find_task
+from agentic.messages import ContextSummary, Message, ToolCall, ToolResult
+from agentic.messages._landmarks import find_task
 from agentic.providers import openai_chat
 from agentic.testing import conversations
 

@@ -14,11 +14,10 @@ from agentic.messages import (
     ToolCall,
     ToolError,
     ToolResult,
-    common_length,
     from_plain,
-    same,
     to_plain,
 )
+from agentic.messages._timeline import common_length, same
 
 _CALL = ToolCall("c1", "read", '{"path": "a.py"}')
 _REPLY = Message("assistant", "So.", reasoning="Hm.", tool_calls=[_CALL])

@@ -16,7 +16,7 @@ import pytest
 from agentic import history, limits, loop, providers, tokens
 from agentic.context import budget, compactors
 from agentic.messages import Message
-from agentic.providers import Connection
+from agentic.providers._connect import Connection
 from agentic.usage import StopReason
 
 pytestmark = pytest.mark.model

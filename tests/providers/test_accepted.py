@@ -64,7 +64,7 @@ def _encode(name: str, messages: list[Message]) -> dict[str, Any]:
 
 def _items(name: str, messages: list[Message]) -> list[Any]:
     """Return the items as the provider reads them: blocks of a role may be in several messages."""
-    found = _encode(name, messages)[_ITEMS.get(WIRES[name][0].NAME, "messages")]
+    found = _encode(name, messages)[_ITEMS.get(WIRES[name][0].ADAPTER.name, "messages")]
     if isinstance(found, str):
         return [{"role": "user", "content": found}]
     if WIRES[name][0] not in (anthropic, bedrock, gemini):

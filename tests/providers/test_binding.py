@@ -19,7 +19,8 @@ from agentic.loop import Decision, Input, InputTransformation, Runner
 from agentic.messages import Message
 from agentic.providers.anthropic import Decider
 from agentic.providers.binding import is_bound_reasoning
-from agentic.testing import EventRecorder, ModelServer, ScriptedAnswer, ServerReply
+from agentic.testing import EventRecorder, ModelServer, ScriptedAnswer
+from agentic.testing._model_server import ServerReply
 
 BETA = "thinking-binding-controls-2026-08-01"
 SENTENCE = "messages.1.content.0: Invalid `signature` in `thinking` block."

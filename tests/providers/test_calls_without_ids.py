@@ -11,7 +11,9 @@ from agentic.messages import close_open_rounds
 from agentic.providers import gemini, ollama
 
 _NAMES = st.lists(st.sampled_from(["read", "list"]), max_size=3)
-EVERY = pytest.mark.parametrize("adapter", [gemini, ollama], ids=lambda adapter: adapter.NAME)
+EVERY = pytest.mark.parametrize(
+    "adapter", [gemini, ollama], ids=lambda adapter: adapter.ADAPTER.name
+)
 
 
 def _user(adapter: ModuleType, text: str) -> Any:

@@ -11,7 +11,8 @@ from agentic.context.compactors import Digest
 from agentic.context.view import View
 from agentic.errors import ConfigError
 from agentic.loop import Input
-from agentic.messages import Message, compaction_text
+from agentic.messages import Message
+from agentic.messages._provider_compaction import compaction_text
 from agentic.providers import anthropic, openai_responses
 from agentic.tokens import CharCounter
 

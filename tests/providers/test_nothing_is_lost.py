@@ -19,7 +19,7 @@ from agentic.testing import check_adapter
 pytestmark = pytest.mark.slow
 
 ADAPTERS = [openai_chat, openai_responses, anthropic, gemini, bedrock, cohere, ollama]
-EVERY = pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.NAME)
+EVERY = pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.ADAPTER.name)
 
 
 @EVERY

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from agentic.errors import ContextOverflow, RequestFailed
 from agentic.providers import overflow
-from agentic.providers.overflow import Overflow, is_context_overflow, read_overflow
-from agentic.providers.overflow._error_text import read_error_text, spell
+from agentic.providers.overflow import is_context_overflow, read_overflow
+from agentic.providers.overflow._error_text import Overflow, read_error_text, spell
 from agentic.providers.overflow._wordings import OTHER_ERRORS, OVERFLOWS
 
 LINES = (
@@ -315,10 +315,8 @@ def test_nesting_has_an_end() -> None:
 
 
 def test_the_package_says_what_it_offers() -> None:
-    """Users call two functions; adapters and type annotations need the other names."""
-    assert overflow.__all__ == ["is_context_overflow", "read_overflow"]
-    assert overflow.Overflow(sent=1, window=1)
-    assert callable(overflow.read_silent_overflow)
+    """What a reply and an error say is read by adapters, and is private."""
+    assert overflow.__all__ == ["is_context_overflow", "read_overflow", "read_size_refusal"]
 
 
 def test_a_size_that_fits_was_not_sent() -> None:

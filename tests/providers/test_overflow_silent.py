@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.providers.overflow import Overflow, read_silent_overflow
+from agentic.providers.overflow._detection import read_silent_overflow
+from agentic.providers.overflow._error_text import Overflow
 from agentic.usage import StopReason, Usage
 
 WINDOW = 32_768

@@ -3,7 +3,8 @@
 import pytest
 
 from agentic.errors import RequestFailed
-from agentic.providers.overflow import Overflow, read_overflow
+from agentic.providers.overflow import read_overflow
+from agentic.providers.overflow._error_text import Overflow
 
 TIMEOUTS = [
     "rpc error: code = DeadlineExceeded desc = context deadline exceeded",

@@ -28,7 +28,7 @@ ROUND = [
 ]
 TASK = Message("user", "Mend the lexer.")
 WIRES = [anthropic, bedrock, cohere, gemini, ollama, openai_chat, openai_responses]
-wires = pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.NAME)
+wires = pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.ADAPTER.name)
 
 
 def items_of(request: dict[str, Any]) -> list[dict[str, Any]]:
@@ -159,7 +159,7 @@ HISTORIES = {
     [("Qwen/Qwen3.5-35B-A3B", "qwen"), ("mistral-small-3.2-24b-instruct", "mistral")],
 )
 @pytest.mark.parametrize("history", HISTORIES.values(), ids=HISTORIES)
-@pytest.mark.parametrize("wire", [openai_chat, ollama], ids=lambda wire: wire.NAME)
+@pytest.mark.parametrize("wire", [openai_chat, ollama], ids=lambda wire: wire.ADAPTER.name)
 def test_chat_template_accepts_the_request(
     render_chat: RenderChat, wire: Any, model: str, template: str, history: list[Message]
 ) -> None:

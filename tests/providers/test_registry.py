@@ -15,7 +15,7 @@ from agentic.bridges import dicts
 from agentic.errors import ConfigError
 from agentic.limits import ModelLimits
 from agentic.providers import kit
-from agentic.providers._registry import _registered
+from agentic.providers._registry import _registered, adapter_names, as_adapter, find_adapter
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "acme-adapter"))
 
@@ -38,8 +38,8 @@ def test_each_folder_has_one_record(name: str) -> None:
     """Under the name of the folder, which is small enough to be read."""
     files = list((FOLDER / name).glob("*.py"))
 
-    assert providers.find_adapter(name).name == name
-    assert providers.as_adapter(getattr(providers, name)) is providers.find_adapter(name)
+    assert find_adapter(name).name == name
+    assert as_adapter(getattr(providers, name)) is find_adapter(name)
     assert len(files) <= 5
     assert all(len(file.read_text().split("\n")) <= 800 for file in files)
 
@@ -61,7 +61,7 @@ def test_registered_adapter_is_connected_to(own: kit.Adapter) -> None:
     decider: Any = providers.connect("acme:acme-1", options={"warmth": 1})
 
     assert (decider.client, decider.model, decider.options) == ("acme", "acme-1", {"warmth": 1})
-    assert providers.adapter_names()[-1] == own.name
+    assert adapter_names()[-1] == own.name
     assert AgentConfig(model="acme:acme-1").model == "acme:acme-1"
 
 
@@ -98,9 +98,9 @@ def test_only_a_record_is_registered() -> None:
 def test_what_is_no_adapter_is_told_by_names() -> None:
     """A module without a record is none either."""
     with pytest.raises(ConfigError, match="must be an adapter: anthropic, bedrock"):
-        providers.as_adapter(SimpleNamespace(NAME="acme"))
+        as_adapter(SimpleNamespace(NAME="acme"))
     with pytest.raises(ConfigError, match="did you mean 'gemini'"):
-        providers.find_adapter("gemeni")
+        find_adapter("gemeni")
 
 
 @pytest.mark.parametrize(
@@ -119,4 +119,4 @@ def test_length_of_a_reply_is_read_from_options(name: str, options: dict[str, An
     """Wherever the provider has it."""
     limits = ModelLimits(200_000, 64_000)
 
-    assert providers.find_adapter(name).reply_tokens(options, limits) == 300
+    assert find_adapter(name).reply_tokens(options, limits) == 300

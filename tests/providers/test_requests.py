@@ -24,6 +24,7 @@ from agentic.providers import (
     openai_chat,
     openai_responses,
 )
+from agentic.providers.bedrock._decoding import for_boto3
 from agentic.testing import conversations
 from agentic.tokens import CharCounter
 from agentic.tools import ToolDefinition
@@ -42,7 +43,7 @@ def _forms_anthropic(request: dict[str, Any], _: list[Message]) -> list[dict[str
 
 def _forms_bedrock(request: dict[str, Any], messages: list[Message]) -> list[dict[str, Any]]:
     parted = bedrock.encode_request(messages, system_prompt="Be brief.", model=LLAMA)
-    return [bedrock.for_boto3(request), {**parted, "modelId": LLAMA}]
+    return [for_boto3(request), {**parted, "modelId": LLAMA}]
 
 
 def _forms_with_a_user(request: dict[str, Any], _: list[Message]) -> list[dict[str, Any]]:
@@ -64,7 +65,7 @@ FORMS: dict[ModuleType, Callable[..., list[dict[str, Any]]]] = {
     openai_responses: _forms_openai_responses,
 }
 """Each adapter with the further forms in which its request is sent."""
-EVERY = pytest.mark.parametrize("adapter", FORMS, ids=lambda adapter: adapter.NAME)
+EVERY = pytest.mark.parametrize("adapter", FORMS, ids=lambda adapter: adapter.ADAPTER.name)
 
 
 def _check(adapter: ModuleType, messages: list[Message]) -> None:

@@ -20,7 +20,7 @@ from agentic.providers import (
 )
 
 ADAPTERS = [openai_chat, openai_responses, anthropic, gemini, bedrock, ollama]
-EVERY = pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.NAME)
+EVERY = pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.ADAPTER.name)
 CAT, DOG = Media("image/png", b"\x89PNG-cat"), Media("image/png", b"\x89PNG-dog")
 SOUND = Media("audio/wav", b"RIFF")
 CALLS = Message("assistant", tool_calls=[ToolCall("c1", "look"), ToolCall("c2", "look")])

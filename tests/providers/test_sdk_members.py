@@ -183,7 +183,7 @@ def test_decisions_are_what_the_adapter_does(adapter: str) -> None:
     """What is mapped is in the table of stop words; what is read is named in the code."""
     table = decisions()[adapter]
     module = importlib.import_module(f"agentic.providers.{adapter}")
-    words = module.STOP_WORDS.reasons
+    words = module.ADAPTER.stop_words.reasons
     paths = [*(_CODE / adapter).glob("*.py"), *(_CODE / "kit").glob("*.py")]
     code = "\n".join(path.read_text("utf-8") for path in paths)
     made = [(m, d) for kind, each in table.items() for m, d in each.items() if kind != "stop words"]

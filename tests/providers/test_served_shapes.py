@@ -17,7 +17,7 @@ from agentic.providers import (
 )
 
 ADAPTERS = [openai_chat, openai_responses, anthropic, gemini, bedrock, cohere, ollama]
-EVERY = pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.NAME)
+EVERY = pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.ADAPTER.name)
 
 ASK = Message("user", "Go.")
 

@@ -396,7 +396,7 @@ TEXTS: dict[ModuleType, Callable[[str], Any]] = {
 }
 
 
-@pytest.mark.parametrize("adapter", TEXTS, ids=lambda module: module.NAME)
+@pytest.mark.parametrize("adapter", TEXTS, ids=lambda module: module.ADAPTER.name)
 def test_text_is_put_together_once(adapter: ModuleType) -> None:
     """Reading it again costs nothing, until another piece arrives."""
     stream = adapter.StreamedResponse()
@@ -413,7 +413,7 @@ def test_text_is_put_together_once(adapter: ModuleType) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("adapter", TEXTS, ids=lambda module: module.NAME)
+@pytest.mark.parametrize("adapter", TEXTS, ids=lambda module: module.ADAPTER.name)
 def test_text_may_be_read_after_each_piece(
     adapter: ModuleType, run_python: Callable[[str], str]
 ) -> None:

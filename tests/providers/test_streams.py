@@ -167,7 +167,7 @@ EVENTS: Mapping[ModuleType, list[dict[str, Any]]] = {
     ],
 }
 """A stream of each, which says all that a stream can."""
-ADAPTERS = pytest.mark.parametrize("adapter", EVENTS, ids=lambda module: module.NAME)
+ADAPTERS = pytest.mark.parametrize("adapter", EVENTS, ids=lambda module: module.ADAPTER.name)
 
 
 def _nested(levels: int, inner: Any) -> Any:

@@ -17,7 +17,8 @@ from agentic.providers import (
     openai_chat,
     openai_responses,
 )
-from agentic.providers.kit import parse_object, replace_surrogates
+from agentic.providers.kit import replace_surrogates
+from agentic.providers.kit._json import parse_object
 from agentic.tools import ToolDefinition
 
 ADAPTERS: list[Any] = [anthropic, bedrock, cohere, gemini, ollama, openai_chat, openai_responses]

@@ -63,7 +63,9 @@ READS = {
 }
 """The functions that read a payload again to compare it, in all adapters."""
 TEXTS = {"text", "content", "id", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "name"}
-each_adapter = pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.NAME)
+each_adapter = pytest.mark.parametrize(
+    "adapter", ADAPTERS, ids=lambda adapter: adapter.ADAPTER.name
+)
 
 
 def _edit(message: Message) -> Message:
@@ -117,7 +119,7 @@ def test_untouched_messages_are_not_decoded_again(adapter: ModuleType) -> None:
 @pytest.mark.parametrize(
     ("adapter", "most"),
     [(openai_chat, 2.1), (anthropic, 5.1), (gemini, 2), (openai_responses, 3.1), (bedrock, 3.1)],
-    ids=lambda value: getattr(value, "NAME", None),
+    ids=lambda value: getattr(getattr(value, "ADAPTER", None), "name", None),
 )
 def test_an_untouched_message_costs_few_calls(adapter: ModuleType, most: float) -> None:
     """Beside what a whole list costs, once its payload was looked at."""
@@ -145,7 +147,7 @@ def test_a_payload_is_looked_at_once(adapter: ModuleType) -> None:
 @pytest.mark.parametrize(
     ("adapter", "most"),
     [(openai_chat, 15), (anthropic, 29), (gemini, 47), (openai_responses, 42), (bedrock, 29)],
-    ids=lambda value: getattr(value, "NAME", None),
+    ids=lambda value: getattr(getattr(value, "ADAPTER", None), "name", None),
 )
 def test_decoding_a_message_costs_few_calls(adapter: ModuleType, most: int) -> None:
     """Beside what a whole list costs."""
@@ -194,7 +196,7 @@ def test_edited_message_never_goes_out_unedited(
 
     sent = adapter.encode([*decoded[:place], edited, *decoded[place + 1 :]])
 
-    assert not is_untouched(edited, adapter.NAME)
+    assert not is_untouched(edited, adapter.ADAPTER.name)
     assert MARK in json.dumps(sent)
 
 
@@ -269,8 +271,8 @@ def test_untouched_among_rewritten_go_as_copies(
 def test_a_copy_is_not_marked(adapter: ModuleType, way: Callable[[Message], Message]) -> None:
     """And the original stays marked."""
     for message in adapter.decode(adapter.encode(_turns(1))):
-        assert not is_untouched(way(message), adapter.NAME)
-        assert is_untouched(message, adapter.NAME)
+        assert not is_untouched(way(message), adapter.ADAPTER.name)
+        assert is_untouched(message, adapter.ADAPTER.name)
 
 
 def test_what_is_decoded_has_every_field() -> None:

@@ -13,14 +13,8 @@ import attrs
 
 from agentic.context.budget import Compaction, Policy
 from agentic.errors import CompactionRefused, HistoryConflict, HistoryError
-from agentic.messages import (
-    ContextSummary,
-    Message,
-    ToolCall,
-    ToolResult,
-    close_open_rounds,
-    reopen_rounds,
-)
+from agentic.messages import ContextSummary, Message, ToolCall, ToolResult, close_open_rounds
+from agentic.messages._rounds import reopen_rounds
 from agentic.session import Session
 from agentic.tokens import CharCounter
 

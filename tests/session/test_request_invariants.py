@@ -10,7 +10,8 @@ from agentic.context.budget import Policy
 from agentic.context.compactors import Digest
 from agentic.context.view import Prepared
 from agentic.history import MemoryStore
-from agentic.messages import Message, close_open_rounds, find_task, prefix_length, split_rounds
+from agentic.messages import Message, close_open_rounds, split_rounds
+from agentic.messages._landmarks import find_task, prefix_length
 from agentic.session import Session
 from agentic.testing import conversations
 from agentic.tokens import CharCounter, count_tokens

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentic import events, truncate, usage
+from agentic import events, truncate
 from agentic.context import compactors
 from agentic.context.budget import Policy
 from agentic.context.compactors import Digest, Model
@@ -20,7 +20,7 @@ from agentic.messages import ContextSummary, Message, ToolCall, ToolResult
 from agentic.session import Session
 from agentic.testing import EventRecorder, ScriptedDecider, ScriptedExecutor
 from agentic.tokens import CharCounter
-from agentic.usage import Usage
+from agentic.usage import Usage, report
 
 NO_WINDOW = Policy(0, max_messages=30)
 
@@ -508,7 +508,7 @@ def test_usage_of_summary_is_reported() -> None:
     """By `prepare`, on demand, and by a Runner of the session, each for its own."""
 
     async def ask(_: str) -> str:
-        usage.report(Usage(input=100, output=20))
+        report(Usage(input=100, output=20))
         return "They spoke."
 
     async def use() -> list[Usage]:

@@ -14,6 +14,7 @@ from agentic.errors import IncompleteReply
 from agentic.messages import Message, ProviderPayload, leading_system_count
 from agentic.providers import kit
 from agentic.providers.kit import items_at, text_at
+from agentic.providers.kit._messages import Decoded
 from agentic.usage import StopReason, Usage
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "acme-adapter"))
@@ -648,15 +649,15 @@ def test_misread_errors_name_the_promise(broken: _Acme, promise: str) -> None:
 class _Rereading:
     """Reads the whole list whenever it has grown."""
 
-    def decode(self, items: Sequence[Any], _: int = 0, /) -> list[kit.Decoded]:
-        return [kit.Decoded(1, (message,)) for message in acme.decode(items)]
+    def decode(self, items: Sequence[Any], _: int = 0, /) -> list[Decoded]:
+        return [Decoded(1, (message,)) for message in acme.decode(items)]
 
 
 class _Together:
     """Takes all that is new for one item."""
 
-    def decode(self, items: Sequence[Any], start: int = 0, /) -> list[kit.Decoded]:
-        return [kit.Decoded(1, tuple(acme.decode(items[start:])))]
+    def decode(self, items: Sequence[Any], start: int = 0, /) -> list[Decoded]:
+        return [Decoded(1, tuple(acme.decode(items[start:])))]
 
 
 @pytest.mark.parametrize(

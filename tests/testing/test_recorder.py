@@ -4,19 +4,18 @@ import pytest
 
 from agentic import events, testing
 from agentic.errors import ConfigError
+from agentic.events._sending import send
 
 
 def _send_start(sender: object, text: str = "hi") -> None:
     asyncio.run(
-        events.send(
-            events.agent_start, sender, events.AgentStart, run_id="run-1", user_message=text
-        )
+        send(events.agent_start, sender, events.AgentStart, run_id="run-1", user_message=text)
     )
 
 
 def _send_change(sender: object) -> None:
     asyncio.run(
-        events.send(
+        send(
             events.context_changed,
             sender,
             events.ContextChanged,

@@ -7,14 +7,14 @@ import pytest
 
 from agentic.errors import ConfigError
 from agentic.testing import check_counter
-from agentic.tokens import (
-    Counter,
-    EstimateCounter,
+from agentic.tokens import Counter, EstimateCounter, TokenizersCounter
+from agentic.tokens._exact import (
+    _LONGEST,
     QuicktokCounter,
     TiktokenCounter,
-    TokenizersCounter,
+    _load_tiktoken,
+    count_in_slices,
 )
-from agentic.tokens._exact import _LONGEST, _load_tiktoken, count_in_slices
 
 pytestmark = pytest.mark.slow
 

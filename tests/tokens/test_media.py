@@ -14,17 +14,12 @@ from agentic.bridges.dicts import Conversation
 from agentic.context.budget import Manager, Policy
 from agentic.context.compactors import Digest
 from agentic.context.view import View
-from agentic.limits import media_costs
+from agentic.limits._lookup import media_costs
 from agentic.messages import Media, Message
 from agentic.providers import anthropic, gemini, openai_chat
-from agentic.tokens import (
-    CharCounter,
-    ContextMeter,
-    TokenCache,
-    count_message_tokens,
-    for_model,
-    image_size,
-)
+from agentic.tokens import CharCounter, ContextMeter, count_message_tokens, for_model
+from agentic.tokens._count import TokenCache
+from agentic.tokens._media import image_size
 
 # Made by Pillow 12.0: one picture of 37 by 21 pixels in each format, cut where nothing is read.
 PICTURES = {

@@ -9,7 +9,8 @@ from hypothesis import given
 from agentic.messages import Message, ProviderPayload, ToolCall
 from agentic.messages._decoding import decoded_native
 from agentic.testing import conversations
-from agentic.tokens import CharCounter, ContextMeter, TokenCache
+from agentic.tokens import CharCounter, ContextMeter
+from agentic.tokens._count import TokenCache
 from agentic.tokens._thinking import ThinkingSizes
 from agentic.usage import Usage
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from agentic import tokens as counting
 from agentic.messages import Message, from_plain, to_plain
 from agentic.testing import conversations
-from agentic.tokens import CharCounter, TokenCache
-from agentic.tokens._count import _MEMO_ENTRIES, _memos
+from agentic.tokens import CharCounter
+from agentic.tokens._count import _MEMO_ENTRIES, TokenCache, _memos
 
 count_tokens = partial(counting.count_tokens, tokens_per_media=None)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
@@ -10,7 +10,10 @@ import pytest
 from agentic.errors import ConfigError
 from agentic.messages import ToolCall, ToolError, ToolResult
 from agentic.testing import ScriptedExecutor
-from agentic.tools import Approval, FunctionTool, Registry, RequireApproval, ToolDefinition, tool
+from agentic.tools import Approval, Registry, RequireApproval, ToolDefinition, tool
+
+if TYPE_CHECKING:
+    from agentic.tools._function import FunctionTool
 
 
 @attrs.define

@@ -15,6 +15,7 @@ import pytest
 
 from agentic import tools
 from agentic.messages import ToolCall, ToolError, ToolResult
+from agentic.tools._function import FunctionTool
 
 
 def _run(tool: tools.Tool, arguments: str = "{}") -> ToolResult:
@@ -57,7 +58,7 @@ def test_options_replace_what_the_function_says() -> None:
 def test_a_function_tool_is_a_tool() -> None:
     """It fits the protocol that a registry asks for."""
     assert isinstance(repeat, tools.Tool)
-    assert isinstance(repeat, tools.FunctionTool)
+    assert isinstance(repeat, FunctionTool)
 
 
 def test_absent_arguments_take_the_defaults() -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from agentic import tools
 from agentic.errors import ConfigError
+from agentic.tools._executors import ToolPolicy
 
 
 @given(names=st.lists(st.text()), name=st.text())
@@ -43,6 +44,6 @@ def test_a_policy_of_ones_own_fits() -> None:
 
     registry = tools.Registry(tools.tool(lambda: "x", name="run"), policy=Short())
 
-    assert isinstance(Short(), tools.ToolPolicy)
+    assert isinstance(Short(), ToolPolicy)
     assert registry.policy is not None
     assert registry.policy.allows("run")

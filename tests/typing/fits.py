@@ -6,7 +6,11 @@ from agentic import history, limits, loop, protocols, session, testing, tokens, 
 from agentic.bridges.mcp import McpServer, McpTools
 from agentic.compat import open_agent_sdk
 from agentic.context import budget, compactors, strategies
+from agentic.context.budget._compaction import AdaptableBudget, BackoffBudget
+from agentic.context.strategies._strategy import SyncSummarizer
 from agentic.history import postgres, sqlite
+from agentic.history._abilities import Revisioned
+from agentic.loop._runner import ViewMaker
 from agentic.providers import (
     anthropic,
     bedrock,
@@ -16,6 +20,8 @@ from agentic.providers import (
     openai_chat,
     openai_responses,
 )
+from agentic.tokens import QuicktokCounter, TiktokenCounter
+from agentic.tools._executors import ToolPolicy
 
 if TYPE_CHECKING:
     import acme  # noqa: TC004  in examples/acme-adapter, which only mypy has on its way
@@ -25,8 +31,8 @@ def counters() -> list[tokens.Counter]:
     return [
         tokens.CharCounter(),
         tokens.EstimateCounter(),
-        tokens.QuicktokCounter(),
-        tokens.TiktokenCounter(),
+        QuicktokCounter(),
+        TiktokenCounter(),
         tokens.TokenizersCounter("tokenizer.json"),
         tokens.TokenCounter("chars"),
         tokens.for_model("gpt-5"),
@@ -42,7 +48,7 @@ def stores() -> list[history.Archive]:
     ]
 
 
-def revisioned() -> list[history.Revisioned]:
+def revisioned() -> list[Revisioned]:
     return [
         history.MemoryStore(),
         history.JsonlStore("session.jsonl"),
@@ -91,7 +97,7 @@ def approved(registry: tools.Registry, approver: tools.Approver) -> loop.Executo
     return tools.RequireApproval(registry, approver)
 
 
-def policies() -> list[tools.ToolPolicy]:
+def policies() -> list[ToolPolicy]:
     return [tools.AllowlistPolicy(["read"])]
 
 
@@ -109,7 +115,7 @@ def recall_tools(archive: history.Archive) -> list[tools.Tool]:
     return [session.RecallTool(archive)]
 
 
-def view_makers() -> list[loop.ViewMaker]:
+def view_makers() -> list[ViewMaker]:
     return [open_agent_sdk.ContextConfig()]
 
 
@@ -128,11 +134,11 @@ def budgets() -> list[budget.Budget]:
     return [budget.Manager()]
 
 
-def adaptable_budgets() -> list[budget.AdaptableBudget]:
+def adaptable_budgets() -> list[AdaptableBudget]:
     return [budget.Manager()]
 
 
-def budgets_with_backoff() -> list[budget.BackoffBudget]:
+def budgets_with_backoff() -> list[BackoffBudget]:
     return [budget.Manager()]
 
 
@@ -146,7 +152,7 @@ def change_writers(
     return [claude, gpt]
 
 
-def made_writers() -> list[strategies.SyncSummarizer]:
+def made_writers() -> list[SyncSummarizer]:
     return [compactors.Digest()]
 
 

@@ -1,7 +1,7 @@
 """The names that the design and the rows of the source systems promise, where they promise them.
 
 mypy proves that a strict user may write them; `tests/test_names.py` proves that they are there. A
-name may be missing from the `__all__` of its room (design/layout.md), but not from here.
+name may be handed on by a room that does not list it (design/layout.md).
 """
 
 from agentic import (

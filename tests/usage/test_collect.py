@@ -6,49 +6,49 @@ import threading
 
 import pytest
 
-from agentic import usage
 from agentic.errors import ConfigError
-from agentic.usage import Usage
+from agentic.usage import Usage, report
+from agentic.usage._usage import ReportedCall, collect
 
 
 def test_reports_inside_the_block_are_summed() -> None:
     """With a total, as any sum of usages; None is a provider that does not say."""
-    with usage.collect() as collected:
-        usage.report(Usage(input=10, output=2))
-        usage.report(None)
-        usage.report(Usage(input=5, output=1))
+    with collect() as collected:
+        report(Usage(input=10, output=2))
+        report(None)
+        report(Usage(input=5, output=1))
 
     assert collected.usage == Usage(input=15, output=3, total=18)
 
 
 def test_calls_are_told_one_by_one() -> None:
     """What a call cost depends on its model, and on its own size."""
-    with usage.collect() as collected:
-        usage.report(Usage(input=10), model="gpt-4o", provider="openai")
-        usage.report(Usage(input=5))
+    with collect() as collected:
+        report(Usage(input=10), model="gpt-4o", provider="openai")
+        report(Usage(input=5))
 
     assert collected.calls == [
-        usage.ReportedCall(Usage(input=10, total=10), "gpt-4o", "openai"),
-        usage.ReportedCall(Usage(input=5, total=5)),
+        ReportedCall(Usage(input=10, total=10), "gpt-4o", "openai"),
+        ReportedCall(Usage(input=5, total=5)),
     ]
 
 
 def test_reports_outside_blocks_are_lost() -> None:
     """Nobody asked: nothing fails, and no later block gets them."""
-    usage.report(Usage(input=10))
-    with usage.collect() as collected:
+    report(Usage(input=10))
+    with collect() as collected:
         pass
-    usage.report(Usage(input=10))
+    report(Usage(input=10))
 
     assert collected.usage == Usage()
 
 
 def test_the_innermost_block_collects() -> None:
     """What one block has, no other counts again."""
-    with usage.collect() as outer:
-        with usage.collect() as inner:
-            usage.report(Usage(input=1))
-        usage.report(Usage(input=2))
+    with collect() as outer:
+        with collect() as inner:
+            report(Usage(input=1))
+        report(Usage(input=2))
 
     assert (outer.usage.input, inner.usage.input) == (2, 1)
 
@@ -57,14 +57,14 @@ def test_tasks_and_threads_report_to_block() -> None:
     """Those that begin inside it, whatever else runs meanwhile."""
 
     async def work(tokens: int) -> int:
-        with usage.collect() as collected:
+        with collect() as collected:
             tasks = [asyncio.create_task(call(tokens)) for _ in range(3)]
-            await asyncio.gather(*tasks, asyncio.to_thread(usage.report, Usage(input=tokens)))
+            await asyncio.gather(*tasks, asyncio.to_thread(report, Usage(input=tokens)))
         return collected.usage.input
 
     async def call(tokens: int) -> None:
         await asyncio.sleep(0)
-        usage.report(Usage(input=tokens))
+        report(Usage(input=tokens))
 
     async def both() -> list[int]:
         return await asyncio.gather(work(1), work(100))
@@ -75,14 +75,14 @@ def test_tasks_and_threads_report_to_block() -> None:
 def test_what_is_no_usage_is_refused() -> None:
     """Also where nobody collects: a provider's own record is to be mapped first."""
     with pytest.raises(ConfigError, match="usage"):
-        usage.report({"input_tokens": 3})  # type: ignore[arg-type]
+        report({"input_tokens": 3})  # type: ignore[arg-type]
 
 
 def test_own_thread_reports_with_copied_context() -> None:
     """A thread begins with a context of its own, so it is the copy that tells it of the block."""
-    with usage.collect() as collected:
+    with collect() as collected:
         context = contextvars.copy_context()
-        thread = threading.Thread(target=context.run, args=(usage.report, Usage(input=3)))
+        thread = threading.Thread(target=context.run, args=(report, Usage(input=3)))
         thread.start()
         thread.join()
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.errors import ConfigError
-from agentic.usage import Cost, Usage, cost
+from agentic.usage import Usage, cost
+from agentic.usage._usage import Cost
 
 MILLION = 1_000_000
 COUNTS = st.integers(min_value=0, max_value=10**9)

@@ -19,7 +19,7 @@ from agentic.history import MemoryStore
 from agentic.loop import Decision, Input, Runner
 from agentic.messages import Message, from_plain, to_plain
 from agentic.providers import anthropic, gemini, openai_chat, openai_responses
-from agentic.providers.overflow import read_silent_overflow
+from agentic.providers.overflow._detection import read_silent_overflow
 from agentic.tokens import CharCounter, ContextMeter
 from agentic.usage import StopReason, Usage
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.errors import AgenticError, ProviderError
-from agentic.usage import StopReason, StopWords, UnknownStopWord, unknown_words_raise
+from agentic.usage import StopReason, StopWords, unknown_words_raise
+from agentic.usage._stop import UnknownStopWord
 
 WORDS = StopWords("acme", {reason.value: reason for reason in StopReason})
 

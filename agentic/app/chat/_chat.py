@@ -22,6 +22,7 @@ from agentic.app.chat._slash import SLASHES, Quit, run_command
 from agentic.app.cli._output import clip, count_of, is_capable, print_warnings, printable
 from agentic.app.cli._place import SessionPlace, find_agent
 from agentic.app.cli._stdio import captured_stdio
+from agentic.app.config._load import list_agents
 from agentic.messages import Message, split_rounds
 
 _PATIENCE_SECONDS = 5
@@ -75,7 +76,7 @@ class _Start:
             return cls(agent if model is None else choose_model(agent, model), [name])
         if model is not None:
             return cls(new_agent(model), ["--model", model])
-        agents = config.list_agents()
+        agents = list_agents()
         if len(agents) == 1:
             (only,) = agents
             return cls(find_agent(only), [only])

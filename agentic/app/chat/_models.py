@@ -18,8 +18,10 @@ from agentic._base._addresses import hide_credentials, show_address
 from agentic.app import config
 from agentic.app.cli._local_servers import find_servers
 from agentic.app.cli._output import describe_problem, end_sentence
-from agentic.providers import OFFLINE, adapter_names, find_adapter
-from agentic.providers.kit import Adapter, ModelOffer, Sdk
+from agentic.providers._offline import OFFLINE
+from agentic.providers._registry import adapter_names, find_adapter
+from agentic.providers.kit import Adapter, Sdk
+from agentic.providers.kit._adapter import ModelOffer
 from agentic.tools import tool
 
 _LOCAL = "agentic.app.cli._local_servers:connect"

@@ -19,7 +19,8 @@ from agentic.app.config import AgentConfig, ConfigProblems
 from agentic.loop import Decision, Runner
 from agentic.messages import Message, ToolCall, ToolResult
 from agentic.session import Session, Status
-from agentic.tokens import ModelCounter
+from agentic.tokens._models import ModelCounter
+from agentic.usage._usage import ReportedCall
 
 BROKEN_OFF = "[The reply was broken off here.]"
 """Ends what is kept of a reply, so that the model does not take it for a whole one."""
@@ -60,9 +61,9 @@ class Spending:
         if decision is None or decision.usage is None:
             return
         model = decision.response_model or decision.request_model
-        self.add_call(usage.ReportedCall(decision.usage, model, decision.provider))
+        self.add_call(ReportedCall(decision.usage, model, decision.provider))
 
-    def add_call(self, call: usage.ReportedCall) -> None:
+    def add_call(self, call: ReportedCall) -> None:
         """Add a call that reported its usage, such as one that wrote a summary."""
         self.used += call.usage
         cost = _price(call)
@@ -302,7 +303,7 @@ def _made(
     return session, agent.runner(session, approver=approver)
 
 
-def _price(call: usage.ReportedCall) -> Decimal | None:
+def _price(call: ReportedCall) -> Decimal | None:
     if not call.model:
         return None
     try:

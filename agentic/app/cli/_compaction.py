@@ -11,7 +11,7 @@ from agentic.app.cli._output import clip, count_of, end_sentence, json_line, pri
 from agentic.app.cli._place import SessionPlace, place_argument, session_option
 from agentic.context.budget import Compaction
 from agentic.errors import CompactionRefused
-from agentic.history import Diff
+from agentic.history._replace import Diff
 from agentic.messages import Message, to_plain
 from agentic.session import Session, render_context
 

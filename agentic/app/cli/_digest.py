@@ -10,7 +10,8 @@ from agentic.app.cli._options import TokenSize
 from agentic.app.cli._output import json_line, printable
 from agentic.app.cli._stdio import open_input
 from agentic.app.replay import read_transcripts
-from agentic.context.compactors import Digest, NoteLine, explain_note
+from agentic.context.compactors import Digest
+from agentic.context.digest._explained import NoteLine, explain_note
 
 _BY_DEFAULT = "2000"
 _GUTTER = 12

@@ -26,9 +26,11 @@ from agentic._base._validate import suggest
 from agentic.app.cli._options import whole_number
 from agentic.app.cli._output import describe_problem, json_line, printable, say
 from agentic.app.cli._stdio import open_input
+from agentic.truncate._options import Default
 
 if TYPE_CHECKING:
     from agentic import tokens
+    from agentic.tokens._models import ModelCounter
 
 _BLOCK = 262_144
 """The number of bytes read at a time."""
@@ -60,8 +62,8 @@ class _Limit(click.ParamType):  # type: ignore[type-arg]  # generic in newer cli
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int | truncate.Default | None:
-        if isinstance(value, truncate.Default):
+    ) -> int | Default | None:
+        if isinstance(value, Default):
             return value
         if not isinstance(value, str):
             return int(value)
@@ -92,7 +94,7 @@ _SIZE = _Limit(
     "-n",
     "--lines",
     type=_LINES,
-    default=truncate.Default.LINES,
+    default=Default.LINES,
     show_default="2000, or all with --bytes",
     help="Lines to keep.",
 )
@@ -101,7 +103,7 @@ _SIZE = _Limit(
     "--bytes",
     "size",
     type=_SIZE,
-    default=truncate.Default.BYTES,
+    default=Default.BYTES,
     show_default="50KB, or all with --lines",
     help="Bytes to keep.",
 )
@@ -110,8 +112,8 @@ def truncate_command(
     *,
     file: str,
     modes: tuple[str, ...],
-    lines: int | truncate.Default | None,
-    size: int | truncate.Default | None,
+    lines: int | Default | None,
+    size: int | Default | None,
     as_json: bool,
 ) -> None:
     """Keep the end of FILE, or of stdin, within a number of lines and bytes.
@@ -331,7 +333,7 @@ class _Counted:
         return f"{self.tokens:>9}{name}"
 
 
-def _sum_up(counts: list[_Counted], counter: "tokens.ModelCounter", *, as_json: bool) -> None:
+def _sum_up(counts: list[_Counted], counter: "ModelCounter", *, as_json: bool) -> None:
     total = _Counted(
         "total", sum(each.tokens for each in counts), sum(each.bytes for each in counts)
     )
@@ -352,7 +354,7 @@ def _sum_up(counts: list[_Counted], counter: "tokens.ModelCounter", *, as_json: 
         say(_describe_counter(counter))
 
 
-def _describe_counter(counter: "tokens.ModelCounter") -> str:
+def _describe_counter(counter: "ModelCounter") -> str:
     """Return which counter it is, how exact, and whether the model's name is unknown.
 
     >>> from agentic import tokens
@@ -373,7 +375,7 @@ def _describe_counter(counter: "tokens.ModelCounter") -> str:
     return f"unknown model {counter.model!r}{f' ({hint})' if hint else ''}: {text}"
 
 
-def _is_known(counter: "tokens.ModelCounter") -> bool:
+def _is_known(counter: "ModelCounter") -> bool:
     """Return whether the name is that of a model or a family in the catalog, or of a vocabulary."""
     return counter.is_exact or limits.lookup(counter.model).usable
 

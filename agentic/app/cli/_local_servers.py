@@ -25,7 +25,7 @@ from agentic._base import _imports
 from agentic._base._validate import suggest
 from agentic.errors import ConfigError
 from agentic.limits import ModelLimits
-from agentic.providers import Connection
+from agentic.providers._connect import Connection
 from agentic.providers.ollama._decider import server_address
 
 _SECONDS = 0.3

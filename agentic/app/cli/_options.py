@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from agentic.limits import read_tokens
+from agentic.limits._model_limits import read_tokens
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 host_option = click.option(

@@ -24,6 +24,7 @@ import click
 from agentic._base._addresses import show_address
 from agentic.app import config
 from agentic.app.cli._output import FOLDER_GONE, is_folder_gone
+from agentic.app.config._records import StoreSettings
 from agentic.errors import ConfigError
 from agentic.history._disk import make_folders, open_private
 from agentic.loop import Runner
@@ -209,7 +210,7 @@ class RunsPlace:
         if self.path is not None and agent is not None:
             _create_private(self.path)
         if agent is not None and self.kind == _POSTGRES:
-            agent = attrs.evolve(agent, store=config.StoreSettings(kind="postgres", dsn=self.url))
+            agent = attrs.evolve(agent, store=StoreSettings(kind="postgres", dsn=self.url))
         elif agent is not None:
             agent = _as_served(agent)
         # Whoever only lists runs opens no session; a SqliteSessions that opens none has no file.
@@ -232,9 +233,9 @@ class RunsPlace:
 def _as_served(agent: config.AgentConfig) -> config.AgentConfig:
     """Return an agent with the store that `agentic serve` gives it; itself if it has that one."""
     # The default store of an agent has no leases, which fence a worker that comes late.
-    if agent.store != config.StoreSettings():
+    if agent.store != StoreSettings():
         return agent
-    return attrs.evolve(agent, store=config.StoreSettings(kind="sqlite"))
+    return attrs.evolve(agent, store=StoreSettings(kind="sqlite"))
 
 
 def find_agent(name: str) -> config.AgentConfig:
@@ -298,7 +299,7 @@ def _agent_or_advice(name: str) -> config.AgentConfig:
 
 
 def _agent(**store: Any) -> config.AgentConfig:
-    return config.AgentConfig(context_window=_WINDOW, store=config.StoreSettings(**store))
+    return config.AgentConfig(context_window=_WINDOW, store=StoreSettings(**store))
 
 
 def _there(path: Path, *, new: bool) -> str:

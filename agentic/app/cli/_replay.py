@@ -24,20 +24,13 @@ from agentic.app.cli._options import WindowOrModel, whole_number
 from agentic.app.cli._output import clip, count_of, embolden, json_line, local_time, printable, say
 from agentic.app.cli._replay_files import ReplaySettings, models_in, replay_files
 from agentic.app.cli._stdio import is_asked
-from agentic.app.replay import (
-    AS_RECORDED,
-    FoundSession,
-    Price,
-    Replayed,
-    Report,
-    Transcript,
-    compare,
-    find_sessions,
-    price_of,
-    render_page,
-)
+from agentic.app.replay import Report, Transcript
+from agentic.app.replay._compare import compare
+from agentic.app.replay._page import render_page
+from agentic.app.replay._policies import AS_RECORDED
+from agentic.app.replay._records import Price, Replayed, price_of
 from agentic.app.replay._report import no_verdict_on
-from agentic.app.replay._transcripts import leads_to_session
+from agentic.app.replay._transcripts import FoundSession, find_sessions, leads_to_session
 from agentic.messages import Message
 
 _BY_DEFAULT = ("none", "fit_window", "tiers", "digest")

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from agentic.app.cli._options import TokenSize, WindowOrModel
-from agentic.providers import adapter_names
+from agentic.providers._registry import adapter_names
 
 POLICY_NAMES = (
     "none",

@@ -23,18 +23,16 @@ from agentic._base._validate import suggest
 from agentic.app.cli._output import describe_problem, say
 from agentic.app.cli._stdio import open_input
 from agentic.app.replay import (
-    AS_RECORDED,
-    POLICIES,
     ContextLimits,
-    CountedTranscript,
-    Replayed,
-    ReplayPolicy,
     Transcript,
     TranscriptUnreadable,
     make_policy,
     read_transcripts,
     replay,
 )
+from agentic.app.replay._policies import AS_RECORDED, POLICIES, ReplayPolicy
+from agentic.app.replay._records import Replayed
+from agentic.app.replay._replay import CountedTranscript
 from agentic.context import budget, compactors
 from agentic.errors import ConfigError
 

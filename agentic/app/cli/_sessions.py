@@ -31,7 +31,8 @@ from agentic.app.cli._output import clip, count_of, escape, json_line, local_tim
 from agentic.app.cli._place import SessionPlace, place_argument, session_option
 from agentic.app.cli._stdio import is_asked, open_input
 from agentic.errors import MessageNotFound
-from agentic.history import JsonlSessions, SessionInfo
+from agentic.history import JsonlSessions
+from agentic.history._abilities import SessionInfo
 from agentic.history._disk import open_private
 from agentic.messages import Message
 
@@ -308,7 +309,7 @@ def _redactor(place: SessionPlace, database: str | None) -> Callable[..., Awaita
         return sessions.redact
     try:
         # An extra, which only runs need.
-        from agentic.durable.dbos import redact_session  # noqa: PLC0415
+        from agentic.durable.dbos._redact import redact_session  # noqa: PLC0415
     except ImportError:
         if database is not None or not url.startswith("postgresql:"):
             raise

@@ -8,13 +8,14 @@ plugin, the Python files that it names are imported when their part is needed.
 
 from agentic.app.config._agent import AgentConfig
 from agentic.app.config._load import find, load, loads
-from agentic.app.config._load import list_agents as list_agents
 from agentic.app.config._problems import ConfigProblems
-from agentic.app.config._problems import Problem as Problem
-from agentic.app.config._records import ContextSettings as ContextSettings
-from agentic.app.config._records import StoreSettings as StoreSettings
-from agentic.app.config._records import TruncationSettings as TruncationSettings
-from agentic.app.config._records import schema as schema
-from agentic.app.config._strategies import StrategySettings as StrategySettings
+from agentic.app.config._records import ContextSettings
 
-__all__ = ["AgentConfig", "ConfigProblems", "find", "load", "loads"]
+__all__ = [
+    "AgentConfig",
+    "ConfigProblems",
+    "ContextSettings",
+    "find",
+    "load",
+    "loads",
+]

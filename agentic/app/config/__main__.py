@@ -3,6 +3,6 @@
 import json
 import sys
 
-from agentic.app.config import schema
+from agentic.app.config._records import schema
 
 sys.stdout.write(json.dumps(schema(), indent=2, ensure_ascii=False) + "\n")

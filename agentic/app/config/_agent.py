@@ -32,7 +32,7 @@ from agentic.limits import ModelLimits
 from agentic.loop import Decider, Executor, Runner
 from agentic.messages import ToolCall, ToolResult
 from agentic.session import Session
-from agentic.tokens import ModelCounter
+from agentic.tokens._models import ModelCounter
 from agentic.tools import Approver, Registry, RequireApproval, ToolDefinition
 
 _logger = logging.getLogger(__name__)

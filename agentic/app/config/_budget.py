@@ -9,7 +9,6 @@ from typing import Any
 
 import attrs
 
-from agentic import usage
 from agentic.app.config._problems import Fault, Origin, show
 from agentic.app.config._records import ContextSettings
 from agentic.context.budget import Compactor, Policy
@@ -18,7 +17,7 @@ from agentic.errors import CompactionRefused, ContextOverflow
 from agentic.loop import Decider, Input
 from agentic.messages import Message
 from agentic.tokens import Counter
-from agentic.usage import StopReason
+from agentic.usage import StopReason, report
 
 _logger = logging.getLogger(__name__)
 
@@ -147,7 +146,7 @@ class _Asker:
         request = Input(user_message=prompt, history=(Message("user", prompt),))
         decision = await self.find_decider().decide(request)
         # Before the check: what a refused summary used was paid for as well.
-        usage.report(
+        report(
             decision.usage,
             model=decision.response_model or decision.request_model,
             provider=decision.provider,

@@ -15,7 +15,7 @@ from agentic._base._validate import seconds as check_seconds
 from agentic._base._validate import share as check_share
 from agentic._base._validate import suggest, whole
 from agentic.errors import ConfigError
-from agentic.limits import as_tokens
+from agentic.limits._model_limits import as_tokens
 
 DESCRIPTION = "agentic.app.config.description"
 """The metadata key of a field's description, for people."""

@@ -24,8 +24,8 @@ from agentic.app.config._fields import (
 )
 from agentic.app.config._strategies import STRATEGIES, StrategyKind, StrategySettings
 from agentic.context.budget import Policy
-from agentic.providers import BEGINNINGS, OFFLINE, full_name, sorted_names
-from agentic.providers._registry import ELSEWHERE
+from agentic.providers._offline import OFFLINE
+from agentic.providers._registry import BEGINNINGS, ELSEWHERE, full_name, sorted_names
 
 DIGEST = "digest"
 """The name for no summary model."""

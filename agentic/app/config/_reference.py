@@ -27,6 +27,8 @@ from agentic.app.config._records import MODEL, with_provider
 from agentic.errors import ConfigError
 from agentic.limits import ModelLimits
 from agentic.loop import Decider
+from agentic.providers._offline import OFFLINE
+from agentic.providers._registry import adapter_names, find_adapter, full_name, sorted_names
 
 _FORM = re.compile(r"(.+):([^\W\d]\w*(?:\.[^\W\d]\w*)*)", re.DOTALL)
 _MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
@@ -158,8 +160,8 @@ def is_served(model: str) -> bool:
     >>> is_served("anthropic:claude-sonnet-4-5"), is_served("my_agent.py:Offline")
     (True, False)
     """
-    provider, _, name = providers.full_name(model).partition(":")
-    return provider in providers.adapter_names() and bool(name)
+    provider, _, name = full_name(model).partition(":")
+    return provider in adapter_names() and bool(name)
 
 
 def served_name(model: str | None) -> str:
@@ -169,7 +171,7 @@ def served_name(model: str | None) -> str:
     ('gpt-oss:20b', 'gpt-5', '')
     """
     is_ours = model is not None and is_served(model)
-    return providers.full_name(model).partition(":")[2] if model is not None and is_ours else ""
+    return full_name(model).partition(":")[2] if model is not None and is_ours else ""
 
 
 def check_model(model: str, folder: Path) -> None:
@@ -187,9 +189,7 @@ def check_model(model: str, folder: Path) -> None:
         if ".py:" in model:
             raise
         provider, _, name = model.partition(":")
-        remedy = suggest(provider, providers.sorted_names(), with_provider(name)).replace(
-            "'?", f":{name}'?"
-        )
+        remedy = suggest(provider, sorted_names(), with_provider(name)).replace("'?", f":{name}'?")
         raise ConfigError("model", model, MODEL, remedy) from error
 
 
@@ -208,7 +208,7 @@ def connect(
         ConfigError: it cannot be set up.
         ImportError: the provider's SDK is not installed.
     """
-    if model == providers.OFFLINE:
+    if model == OFFLINE:
         return providers.connect(model)
     if is_served(model):
         return providers.connect(model, options=dict(options), limits=window, **settings)
@@ -218,7 +218,7 @@ def connect(
         if ".py:" in model:
             raise
         # A misspelt provider looks like the name of a module.
-        provider, names = model.partition(":")[0], providers.sorted_names()
+        provider, names = model.partition(":")[0], sorted_names()
         names_text, hint = ", ".join(names), suggest(provider, names, "")
         remedy = f"{hint} Providers are {names_text}" if hint else f"providers are {names_text}"
         message = f"{error.message or error}; {remedy}"
@@ -252,7 +252,7 @@ def reply_tokens(model: str | None, options: Mapping[str, Any], limits: ModelLim
     """
     if model is None or not is_served(model):
         return 0
-    adapter = providers.find_adapter(model.partition(":")[0])
+    adapter = find_adapter(model.partition(":")[0])
     return adapter.reply_tokens(options, limits)
 
 

@@ -24,7 +24,9 @@ from agentic.app.config._records import (
 from agentic.app.config._reference import check_model, check_tool, is_served, served_name
 from agentic.app.config._strategies import StrategySettings, check_strategy, read_strategy
 from agentic.errors import ConfigError
-from agentic.providers import OFFLINE, adapter_names, find_adapter, full_name
+from agentic.limits._model_limits import as_tokens
+from agentic.providers._offline import OFFLINE
+from agentic.providers._registry import adapter_names, find_adapter, full_name
 
 _Hook: TypeAlias = Callable[[Any, Any], Any]
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
@@ -263,6 +265,6 @@ def _is_templated(provider: str) -> bool:
 
 
 def _number(section: dict[str, Any], key: str) -> int | None:
-    value = limits.as_tokens(section.get(key))
+    value = as_tokens(section.get(key))
     # `true` is an int to Python.
     return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -31,9 +31,9 @@ from agentic.bridges.dicts import Conversation
 from agentic.context.budget import Compactor, Policy
 from agentic.context.strategies import Chain, ContextStrategy
 from agentic.errors import ContextOverflow
-from agentic.providers import adapter_names, find_adapter
+from agentic.providers._registry import adapter_names, find_adapter
 from agentic.providers.kit import Adapter, at
-from agentic.providers.overflow import SizeRefusal
+from agentic.providers.overflow._size_refusal import SizeRefusal
 from agentic.tokens import Counter
 
 _log = logging.getLogger(__name__)

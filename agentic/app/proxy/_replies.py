@@ -9,8 +9,10 @@ from typing import Any
 import attrs
 
 from agentic.errors import ConfigError, ContextOverflow
-from agentic.providers.kit import Adapter, HttpApi, at
-from agentic.providers.overflow import SizeRefusal, read_size_refusal
+from agentic.providers.kit import Adapter, at
+from agentic.providers.kit._adapter import HttpApi
+from agentic.providers.overflow import read_size_refusal
+from agentic.providers.overflow._size_refusal import SizeRefusal
 
 # From here on a reply is passed on unread: no model writes as much.
 _MAX_BYTES = 16 * 2**20

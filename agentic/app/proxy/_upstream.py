@@ -15,7 +15,8 @@ from starlette.types import Receive, Scope, Send
 from agentic._base._addresses import address_remedy, show_address
 from agentic.app.proxy._replies import ReplyReader
 from agentic.errors import ConfigError
-from agentic.providers.overflow import SizeRefusal, read_size_refusal
+from agentic.providers.overflow import read_size_refusal
+from agentic.providers.overflow._size_refusal import SizeRefusal
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")

@@ -21,7 +21,8 @@ from typing import Any
 import attrs
 
 from agentic.app.replay._reading import Reading, json_text
-from agentic.messages import Media, Message, Role, ToolCall, ToolError, ToolResult
+from agentic.messages import Media, Message, ToolCall, ToolError, ToolResult
+from agentic.messages._message import Role
 from agentic.providers.kit import text_at
 
 _Part = Mapping[str, Any]

@@ -28,13 +28,15 @@ from collections.abc import Callable, Iterator, Sequence
 import attrs
 
 from agentic import truncate
-from agentic.context.budget import Compaction, CompactionTarget
+from agentic.context.budget import Compaction
+from agentic.context.budget._compaction import CompactionTarget
 from agentic.context.compactors import Digest
 from agentic.context.digest import ToolTable
 from agentic.context.digest._turns import Called, read_turns
 from agentic.context.view import Prepared
 from agentic.messages import ContextSummary, Message, SummaryText, ToolResult, leading_system_count
-from agentic.tokens import Counter, TokenCache
+from agentic.tokens import Counter
+from agentic.tokens._count import TokenCache
 
 SUMMARY_TOKENS = 2_000
 """The size of the digest that stands for a summary."""

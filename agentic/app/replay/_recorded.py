@@ -13,7 +13,8 @@ from itertools import accumulate, combinations
 import attrs
 
 from agentic.app.replay._reading import RecordedCompaction
-from agentic.context.budget import Compaction, CompactionTarget
+from agentic.context.budget import Compaction
+from agentic.context.budget._compaction import CompactionTarget
 from agentic.context.view import Prepared
 from agentic.messages import ContextSummary, Message, close_open_rounds, split_rounds
 

@@ -22,11 +22,12 @@ from agentic.app.replay._records import (
 )
 from agentic.app.replay._transcripts import Transcript
 from agentic.app.replay._validity import SoundNeighbours, Validity, adapters_of, is_paired
-from agentic.context.budget import CompactionTarget
+from agentic.context.budget._compaction import CompactionTarget
 from agentic.context.view import View
 from agentic.messages import Message, split_rounds
 from agentic.providers.kit import Adapter
-from agentic.tokens import Counter, TokenCache
+from agentic.tokens import Counter
+from agentic.tokens._count import TokenCache
 from agentic.usage import Usage
 
 _KINDS = 8

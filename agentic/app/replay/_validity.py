@@ -20,7 +20,7 @@ import attrs
 
 from agentic.app.replay._records import MessageMemo
 from agentic.messages import Message, ToolCall, close_open_rounds
-from agentic.providers import find_adapter
+from agentic.providers._registry import find_adapter
 from agentic.providers.kit import Adapter
 
 # How many rounds before and after the new ones are checked with them.

@@ -18,11 +18,12 @@ from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from agentic.app.serve._login import Login, find_cookie
-from agentic.context.view import measure_parts
+from agentic.context.view._picture import measure_parts
 from agentic.durable.dbos import RunNotFound
 from agentic.errors import AgenticError, ConfigError
 from agentic.history import Archive
-from agentic.tokens import EstimateCounter, TokenCache
+from agentic.tokens import EstimateCounter
+from agentic.tokens._count import TokenCache
 from agentic.usage import Usage
 
 if TYPE_CHECKING:

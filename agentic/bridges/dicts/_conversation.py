@@ -16,13 +16,14 @@ from agentic.bridges.kit import ListView
 from agentic.bridges.kit._view_parts import ViewParts, read_window
 from agentic.context.budget import Compactor, Policy
 from agentic.context.strategies import Chain, ContextStrategy
-from agentic.context.view import Explanation, Prepared
+from agentic.context.view import Prepared
+from agentic.context.view._picture import Explanation
 from agentic.errors import CompactionRefused, ConfigError
 from agentic.loop import Decision, Input
 from agentic.messages import Message
-from agentic.providers import as_adapter
-from agentic.providers.kit import Adapter, RecordRole, RequestForm
-from agentic.providers.kit._record import check_record_role
+from agentic.providers._registry import as_adapter
+from agentic.providers.kit import Adapter, RequestForm
+from agentic.providers.kit._record import RecordRole, check_record_role
 from agentic.providers.kit._requests import Opened
 from agentic.providers.kit._templates import alternates
 from agentic.tokens import Counter

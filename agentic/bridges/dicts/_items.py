@@ -7,13 +7,13 @@ from typing import Any
 
 import attrs
 
-from agentic.bridges.kit import Mirror, Unit
-from agentic.bridges.kit._mirror import copy_json, hash_text
+from agentic.bridges.kit._mirror import Mirror, Unit, copy_json, hash_text
 from agentic.errors import ConfigError
 from agentic.messages import Message
 from agentic.providers._registry import BUILT_IN, WITHOUT_ROLE, wires_of
-from agentic.providers.kit import Adapter, Decoded, RequestForm, items_at, plain, text_at
+from agentic.providers.kit import Adapter, RequestForm, items_at, plain, text_at
 from agentic.providers.kit._adapter import ListDecoder
+from agentic.providers.kit._messages import Decoded
 
 _NO_ITEMS = (str, bytes, int, float, list, tuple, NoneType)
 """An object of any other class may belong to an SDK."""

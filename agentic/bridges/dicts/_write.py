@@ -16,19 +16,12 @@ from typing import Any
 import attrs
 
 from agentic.bridges.dicts._items import ItemMirror
-from agentic.bridges.kit import Unit
-from agentic.bridges.kit._mirror import copy_json
-from agentic.messages import Message, reopen_rounds
-from agentic.providers.kit import (
-    Adapter,
-    RecordRole,
-    RequestForm,
-    at,
-    items_at,
-    move_record,
-    plain,
-)
+from agentic.bridges.kit._mirror import Unit, copy_json
+from agentic.messages import Message
+from agentic.messages._rounds import reopen_rounds
+from agentic.providers.kit import Adapter, RequestForm, at, items_at, plain
 from agentic.providers.kit._messages import answer_each_reply
+from agentic.providers.kit._record import RecordRole, move_record
 
 _GO_ON = Message("user", "Continue.")
 _UNDERSTOOD = Message("assistant", "Understood.")

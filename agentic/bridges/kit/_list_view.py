@@ -19,12 +19,14 @@ from agentic.bridges.kit._view_parts import (
     read_window,
     tools_as_one,
 )
-from agentic.context.budget import CompactionTarget, Compactor, Policy
+from agentic.context.budget import Compactor, Policy
+from agentic.context.budget._compaction import CompactionTarget
 from agentic.context.strategies import Chain, ContextStrategy
-from agentic.context.view import Explanation, Prepared, View
+from agentic.context.view import Prepared, View
+from agentic.context.view._picture import Explanation
 from agentic.errors import ConfigError, ContextOverflow
 from agentic.messages import Message, from_plain
-from agentic.providers.overflow import SizeRefusal
+from agentic.providers.overflow._size_refusal import SizeRefusal
 from agentic.tokens import Counter
 from agentic.tools import ToolDefinition
 from agentic.usage import Usage

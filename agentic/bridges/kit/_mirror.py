@@ -26,8 +26,10 @@ from agentic._base._waiting import LONG
 from agentic.bridges.kit._lists import are_same
 from agentic.bridges.kit._runs import PartedRuns, answer_each_call
 from agentic.loop import truncate_result
-from agentic.messages import ContextSummary, Message, leading_system_count, same, to_plain
-from agentic.providers.kit import Decoded, move_record
+from agentic.messages import ContextSummary, Message, leading_system_count, to_plain
+from agentic.messages._timeline import same
+from agentic.providers.kit._messages import Decoded
+from agentic.providers.kit._record import move_record
 
 _GO_ON = Message("user", "Continue.")
 _SUMMARIES = 8

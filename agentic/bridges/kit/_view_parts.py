@@ -14,8 +14,11 @@ from agentic.context.strategies import Chain, ContextStrategy
 from agentic.context.strategies._strategy import as_chain
 from agentic.context.view import Prepared, View
 from agentic.errors import ConfigError
-from agentic.providers.overflow import SizeRefusal, read_size_refusal
-from agentic.tokens import Counter, EstimateCounter, ModelCounter
+from agentic.limits._model_limits import as_tokens
+from agentic.providers.overflow import read_size_refusal
+from agentic.providers.overflow._size_refusal import SizeRefusal
+from agentic.tokens import Counter, EstimateCounter
+from agentic.tokens._models import ModelCounter
 from agentic.tools import ToolDefinition
 
 _logger = logging.getLogger(__name__)
@@ -33,7 +36,7 @@ def read_window(window: Policy | int | str) -> Policy | int | str:
     >>> read_window("16k"), read_window("gpt-5")
     (16000, 'gpt-5')
     """
-    number: Policy | int | str = limits.as_tokens(window)
+    number: Policy | int | str = as_tokens(window)
     return number
 
 

@@ -34,13 +34,13 @@ from agentic.errors import ConfigError
 from agentic.messages import (
     Message,
     ProviderPayload,
-    Role,
     ToolCall,
     ToolError,
     ToolResult,
     from_plain,
     to_plain,
 )
+from agentic.messages._message import Role
 from agentic.providers.kit import native_payload, plain, text_at
 from agentic.providers.kit._iterations import is_server_call, last_request_in, requests_in
 from agentic.providers.kit._messages import decoded_native, encodable

@@ -19,14 +19,10 @@ from agentic._base._validate import is_whole
 from agentic._base._versions import require
 from agentic._base._waiting import LoopLock, finish, off_loop
 from agentic.errors import ConfigError
-from agentic.history import Revisioned, Rewriter, replace_known
-from agentic.messages import (
-    Message,
-    ProviderPayload,
-    close_open_rounds,
-    reopen_rounds,
-    split_rounds,
-)
+from agentic.history import Rewriter, replace_known
+from agentic.history._abilities import Revisioned
+from agentic.messages import Message, ProviderPayload, close_open_rounds, split_rounds
+from agentic.messages._rounds import reopen_rounds
 from agentic.providers import openai_responses
 from agentic.providers.kit import native_payload, plain, text_at
 from agentic.providers.openai_responses._decoding import (
@@ -269,7 +265,7 @@ def _own_items(message: Message) -> list[Any]:
     """Return the items that a message was made of; none if it was edited or comes from others."""
     if message.native is not None and _is_text_of_output(message):
         return kept_items(message.native.payload)
-    return kept_items(native_payload(message, openai_responses.NAME, message_of))
+    return kept_items(native_payload(message, openai_responses.ADAPTER.name, message_of))
 
 
 def _is_text_of_output(message: Message) -> bool:

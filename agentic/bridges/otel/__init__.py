@@ -1,6 +1,6 @@
 """Spans and metrics of OpenTelemetry for what an agent does, by its GenAI conventions.
 
-Start with `instrument`, which returns an `Instrumentation`.
+Start with `instrument`.
 
 It needs only the API, opentelemetry-api (the extra `otel`). Where no SDK is
 configured, nothing is recorded and little is spent.
@@ -19,6 +19,6 @@ from agentic._base._versions import require as _require
 _require("bridges.otel", "opentelemetry-api", "otel", "1.30")
 
 with _imports.quietly():
-    from agentic.bridges.otel._instrument import Instrumentation, instrument
+    from agentic.bridges.otel._instrument import instrument
 
-__all__ = ["Instrumentation", "instrument"]
+__all__ = ["instrument"]

@@ -13,7 +13,7 @@ from typing import Final
 
 import attrs
 
-from agentic.providers import adapter_names, find_adapter
+from agentic.providers._registry import adapter_names, find_adapter
 from agentic.usage import StopReason
 
 _OPT_IN: Final = "OTEL_SEMCONV_STABILITY_OPT_IN"

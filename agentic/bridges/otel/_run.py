@@ -12,7 +12,8 @@ from agentic.bridges.otel._content import asked_content, decided_content, texts_
 from agentic.bridges.otel._conventions import finish_reason, well_known_provider
 from agentic.bridges.otel._telemetry import OpenSpan, Telemetry, error_type, stated
 from agentic.loop import Decision, Executor
-from agentic.messages import ToolCall, ToolResult, find_summary
+from agentic.messages import ToolCall, ToolResult
+from agentic.messages._landmarks import find_summary
 
 if TYPE_CHECKING:
     from agentic.protocols import ToolDefinition

@@ -23,9 +23,11 @@ from agentic.bridges.kit._view_parts import ViewParts, read_refusal
 from agentic.bridges.pydantic_ai._form import PydanticForm
 from agentic.bridges.pydantic_ai._read import METADATA_KEY, ours, read
 from agentic.bridges.pydantic_ai._usage import usage
-from agentic.context.budget import CompactionTarget, Compactor, Policy
+from agentic.context.budget import Compactor, Policy
+from agentic.context.budget._compaction import CompactionTarget
 from agentic.context.strategies import Chain, ContextStrategy
-from agentic.context.view import Prepared, Removal
+from agentic.context.view import Prepared
+from agentic.context.view._explain import Removal
 from agentic.errors import ConfigError, ContextOverflow
 from agentic.loop import Decision, Input
 from agentic.messages import Message

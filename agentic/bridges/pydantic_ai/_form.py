@@ -9,7 +9,7 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse
 from agentic.bridges.pydantic_ai._read import METADATA_KEY, ReadMessage, read, role_of
 from agentic.bridges.pydantic_ai._write import edit_parts, write
 from agentic.messages import Message
-from agentic.providers.kit import Decoded
+from agentic.providers.kit._messages import Decoded
 
 
 class PydanticForm:

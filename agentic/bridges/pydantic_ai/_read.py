@@ -13,16 +13,9 @@ from pydantic_ai import messages as theirs
 
 from agentic.bridges.pydantic_ai._usage import usage
 from agentic.errors import ConfigError
-from agentic.messages import (
-    ContextSummary,
-    Media,
-    Message,
-    Role,
-    ToolCall,
-    ToolError,
-    ToolResult,
-    read_summary,
-)
+from agentic.messages import ContextSummary, Media, Message, ToolCall, ToolError, ToolResult
+from agentic.messages._landmarks import read_summary
+from agentic.messages._message import Role
 from agentic.providers.kit._messages import decoded_native
 from agentic.usage import Usage
 

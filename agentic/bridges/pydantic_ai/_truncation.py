@@ -11,6 +11,7 @@ from pydantic_ai.tools import ToolDefinition as FrameworkTool
 
 from agentic import events, truncate
 from agentic.errors import ConfigError
+from agentic.events._sending import send
 from agentic.history import OutputStore
 from agentic.messages import ToolCall
 
@@ -70,7 +71,7 @@ class TruncateToolReturns(AbstractCapability[_Deps]):
         if not cut.truncated:
             return result
         text = f"{cut.content}\n{cut.notice(await self._keep(part))}"
-        await events.send(
+        await send(
             events.tool_output_truncated,
             sender=self,
             record=events.ToolOutputTruncated,

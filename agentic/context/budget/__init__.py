@@ -3,10 +3,7 @@
 Start with `Manager`, `Policy` and `Compaction`.
 """
 
-from agentic.context.budget._compaction import AdaptableBudget as AdaptableBudget
-from agentic.context.budget._compaction import BackoffBudget as BackoffBudget
 from agentic.context.budget._compaction import Budget, Compaction
-from agentic.context.budget._compaction import CompactionTarget as CompactionTarget
 from agentic.context.budget._manager import Manager
 from agentic.context.budget._policy import Policy
 from agentic.protocols import Compactor, GuidedCompactor

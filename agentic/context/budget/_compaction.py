@@ -8,11 +8,13 @@ import attrs
 from agentic import events
 from agentic._base._short_repr import short_repr
 from agentic.context.budget._policy import Policy
-from agentic.messages import ContextSummary, Message, SummaryOutcome
+from agentic.events._sending import send, send_sync
+from agentic.messages import ContextSummary, Message
+from agentic.messages._coverage import SummaryOutcome
 from agentic.protocols import CompactionContext, CompactionReason, Compactor
 from agentic.tokens import Counter
 from agentic.tokens._count import describe_largest
-from agentic.usage import ReportedCall
+from agentic.usage._usage import ReportedCall
 
 
 @short_repr
@@ -80,7 +82,7 @@ class CompactionTarget:
 
     async def announce(self, reason: CompactionReason, tokens: int, number: int) -> None:
         """Send the event before a compaction of so many messages, in a context of this size."""
-        await events.send(
+        await send(
             events.context_compaction_start,
             self.sender,
             events.ContextCompactionStart,
@@ -92,11 +94,11 @@ class CompactionTarget:
 
     async def conclude(self, reason: CompactionReason, compaction: Compaction) -> None:
         """Send the event after a compaction, whether it succeeded or not."""
-        await events.send(events.context_compaction_end, **self._ending(reason, compaction))
+        await send(events.context_compaction_end, **self._ending(reason, compaction))
 
     def conclude_sync(self, reason: CompactionReason, compaction: Compaction) -> None:
         """Send the same event where nothing can be awaited any more."""
-        events.send_sync(events.context_compaction_end, **self._ending(reason, compaction))
+        send_sync(events.context_compaction_end, **self._ending(reason, compaction))
 
     def _ending(self, reason: CompactionReason, compaction: Compaction) -> dict[str, Any]:
         return {

@@ -5,7 +5,6 @@ from typing import Any, Self
 
 import attrs
 
-from agentic import usage
 from agentic._base._lazy import asyncio
 from agentic._base._validate import is_whole, must_be, must_be_async, must_count
 from agentic._base._waiting import off_loop
@@ -13,18 +12,15 @@ from agentic.context._for_conversation import for_conversation, start_compactor
 from agentic.context.budget._compaction import Backoff, Compaction, CompactionTarget
 from agentic.context.budget._policy import Plan, Policy, find_trigger, plan
 from agentic.errors import CompactionRefused, HistoryChanged
-from agentic.messages import (
-    ContextSummary,
-    Message,
-    RecentConversations,
-    Restoration,
-    SummaryText,
-    find_summary,
-    prefix_length,
-)
+from agentic.messages import ContextSummary, Message, SummaryText
+from agentic.messages._landmarks import find_summary, prefix_length
 from agentic.messages._message import check_messages
+from agentic.messages._restoration import Restoration
+from agentic.messages._timeline import RecentConversations
 from agentic.protocols import CompactionContext, CompactionReason, Compactor
-from agentic.tokens import Counter, MessageSizes, TokenCache
+from agentic.tokens import Counter
+from agentic.tokens._count import MessageSizes, TokenCache
+from agentic.usage._usage import collect
 
 _AFTER_FAILURE = 1.05
 """The growth factor of the context since a failure before the next attempt."""
@@ -376,7 +372,7 @@ class Manager:
     ) -> Compaction:
         """Carry out an attempt, and send the events before and after it."""
         target, reason = attempt.target, attempt.reason
-        with usage.collect() as usages:
+        with collect() as usages:
             try:
                 await target.announce(reason, attempt.snapshot.tokens, len(attempt.plan.dropped))
                 compaction = await self._carry_out(attempt, compactor, context)

@@ -12,8 +12,9 @@ import attrs
 
 from agentic._base._validate import amount, must_be, seconds, share, whole
 from agentic.errors import ConfigError
-from agentic.limits import as_tokens, reply_reserve
-from agentic.messages import Message, Round, find_summary, find_task, prefix_length, split_rounds
+from agentic.limits._model_limits import as_tokens, reply_reserve
+from agentic.messages import Message, Round, split_rounds
+from agentic.messages._landmarks import find_summary, find_task, prefix_length
 from agentic.messages._provider_compaction import holds_compaction
 from agentic.protocols import CompactionReason
 from agentic.tokens import Counter

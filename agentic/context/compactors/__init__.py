@@ -15,16 +15,11 @@ if typing.TYPE_CHECKING:
     from agentic.context.compactors._combinators import first_of, with_digest
     from agentic.context.compactors._continuation import Continuation
     from agentic.context.compactors._coverage import with_coverage
-    from agentic.context.compactors._model import Ask as Ask
     from agentic.context.compactors._model import Model
     from agentic.context.compactors._provider import ProviderCompactor
     from agentic.context.compactors._restoration import ReadAgain, with_restoration
-    from agentic.context.compactors._restoration import WithRestoration as WithRestoration
     from agentic.context.digest import Digest
-    from agentic.context.digest import NoteLine as NoteLine
-    from agentic.context.digest import ToolKind as ToolKind
     from agentic.context.digest import ToolTable as ToolTable
-    from agentic.context.digest import explain_note as explain_note
 
 __all__ = [
     "Continuation",
@@ -41,17 +36,12 @@ __all__ = [
 __getattr__, __dir__ = _lazy.load_lazily(
     __name__,
     {
-        "Ask": "._model",
         "Continuation": "._continuation",
         "Digest": "agentic.context.digest",
         "Model": "._model",
-        "NoteLine": "agentic.context.digest",
         "ProviderCompactor": "._provider",
         "ReadAgain": "._restoration",
-        "ToolKind": "agentic.context.digest",
         "ToolTable": "agentic.context.digest",
-        "WithRestoration": "._restoration",
-        "explain_note": "agentic.context.digest",
         "first_of": "._combinators",
         "with_coverage": "._coverage",
         "with_digest": "._combinators",

@@ -13,9 +13,11 @@ import attrs
 from agentic._base._validate import must_be, must_compact, whole
 from agentic._base._waiting import off_loop
 from agentic.context._for_conversation import ContextualBase, for_conversation, start_compactor
-from agentic.context.digest import Digest, Fact
+from agentic.context.digest import Digest
 from agentic.context.digest._digest import holds_digest
-from agentic.messages import Coverage, Message, SummaryText
+from agentic.context.digest._section import Fact
+from agentic.messages import Message, SummaryText
+from agentic.messages._coverage import Coverage
 from agentic.protocols import CompactionContext, Compactor
 
 HEADING = "## Facts that the summary above lacks"

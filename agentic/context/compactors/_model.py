@@ -13,13 +13,12 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from agentic import usage
 from agentic._base._validate import must_count, whole
 from agentic.errors import CompactionRefused, ConfigError, ContextOverflow
 from agentic.messages import Media, Message, split_rounds
 from agentic.protocols import CompactionContext, Decision, Input
 from agentic.tokens import CharCounter, Counter
-from agentic.usage import StopReason
+from agentic.usage import StopReason, report
 
 Ask: TypeAlias = Callable[[str], Awaitable[str]]
 """A function from a prompt to the model's answer. It can report its usage with `usage.report`."""
@@ -233,7 +232,7 @@ def ask_decider(decide: Callable[[Input], Awaitable[Decision]]) -> Ask:
 def report_decision(decision: Decision) -> None:
     """Report what a decision used, to whoever collects what a compaction costs."""
     model = decision.response_model or decision.request_model
-    usage.report(decision.usage, model=model, provider=decision.provider)
+    report(decision.usage, model=model, provider=decision.provider)
 
 
 def read_summary_text(answer: object, counter: Counter, tokens_before: int) -> str:

@@ -14,14 +14,9 @@ from agentic.context._for_conversation import ContextualBase, for_conversation, 
 from agentic.context.compactors._model import report_decision
 from agentic.context.digest import Digest
 from agentic.errors import CompactionRefused
-from agentic.messages import (
-    Message,
-    NativeCompaction,
-    SummaryText,
-    compaction_text,
-    count_settled,
-    split_rounds,
-)
+from agentic.messages import Message, SummaryText, split_rounds
+from agentic.messages._provider_compaction import NativeCompaction, compaction_text
+from agentic.messages._rounds import count_settled
 from agentic.protocols import CompactionContext, Compactor, Input, LastRequest, NativeSummarizer
 
 

@@ -16,7 +16,8 @@ from agentic.context.compactors._model import clip_to_tokens
 from agentic.context.digest import ToolTable
 from agentic.context.digest._turns import Called, read_turns
 from agentic.errors import ConfigError
-from agentic.messages import Message, Restoration, SummaryText, ToolCall, ToolResult
+from agentic.messages import Message, SummaryText, ToolCall, ToolResult
+from agentic.messages._restoration import Restoration
 from agentic.protocols import CompactionContext, Compactor
 from agentic.tokens import CharCounter, Counter
 

@@ -5,9 +5,7 @@ offer lines (`_section.py`). To add one, write a class and add it to the list in
 """
 
 from agentic.context.digest._digest import Digest
-from agentic.context.digest._explained import NoteLine, explain_note
-from agentic.context.digest._section import Fact as Fact
-from agentic.context.digest._tools import ToolKind, ToolTable
-from agentic.context.digest._turns import message_ref as message_ref
+from agentic.context.digest._tools import ToolTable
+from agentic.context.digest._turns import message_ref
 
-__all__ = ["Digest", "NoteLine", "ToolKind", "ToolTable", "explain_note"]
+__all__ = ["Digest", "ToolTable", "message_ref"]

@@ -19,14 +19,8 @@ import attrs
 
 from agentic.context.digest._text import LINE, cut, one_line
 from agentic.context.digest._tools import ON_FILES, ToolKind, ToolTable
-from agentic.messages import (
-    Message,
-    Round,
-    ToolCall,
-    ToolResult,
-    compaction_text,
-    split_rounds,
-)
+from agentic.messages import Message, Round, ToolCall, ToolResult, split_rounds
+from agentic.messages._provider_compaction import compaction_text
 
 ENDS = 400
 """The number of characters at either end of an output that are searched for an exit code. Harnesses

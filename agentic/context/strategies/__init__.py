@@ -6,14 +6,17 @@ Start with `FitContextWindow`, `ClearToolOutputs`, `TrimRounds` and `Chain`.
 import typing
 
 from agentic._base import _lazy
-from agentic.context.strategies._strategy import Chain, ContextStrategy, SyncSummarizer
-from agentic.context.strategies._strategy import Fit as Fit
+from agentic.context.strategies._strategy import Chain, ContextStrategy, Fit
 
 if typing.TYPE_CHECKING:
     from agentic.context.strategies._fit_request import FitRequest
     from agentic.context.strategies._fit_window import FitContextWindow
-    from agentic.context.strategies._selection import Importance, KeepLast, TrimRounds
-    from agentic.context.strategies._selection import truncate_messages as truncate_messages
+    from agentic.context.strategies._selection import (
+        Importance,
+        KeepLast,
+        TrimRounds,
+        truncate_messages,
+    )
     from agentic.context.strategies._superseded import ClearSuperseded
     from agentic.context.strategies._tool_outputs import ClearToolOutputs, TruncateToolOutputs
 
@@ -22,13 +25,14 @@ __all__ = [
     "ClearSuperseded",
     "ClearToolOutputs",
     "ContextStrategy",
+    "Fit",
     "FitContextWindow",
     "FitRequest",
     "Importance",
     "KeepLast",
-    "SyncSummarizer",
     "TrimRounds",
     "TruncateToolOutputs",
+    "truncate_messages",
 ]
 
 __getattr__, __dir__ = _lazy.load_lazily(

@@ -14,7 +14,8 @@ import attrs
 
 from agentic._base._validate import share, whole
 from agentic.context.strategies._fit_window import FitContextWindow
-from agentic.messages import Media, Message, ToolResult, find_task, split_rounds
+from agentic.messages import Media, Message, ToolResult, split_rounds
+from agentic.messages._landmarks import find_task
 
 _MESSAGE_BYTES, _PART_BYTES = 60, 100
 """What the keys, quotes and brackets of a message and of a part in it take, in any wire."""

@@ -20,18 +20,13 @@ from agentic._base._validate import is_whole, must_have, share, whole
 from agentic.context._for_conversation import for_conversation
 from agentic.context.strategies._strategy import Fit, SyncSummarizer
 from agentic.errors import ConfigError
-from agentic.messages import (
-    ContextSummary,
-    Message,
-    RecentConversations,
-    Round,
-    SummaryText,
-    Task,
-    count_settled,
-    split_rounds,
-)
+from agentic.messages import ContextSummary, Message, Round, SummaryText, split_rounds
+from agentic.messages._landmarks import Task
 from agentic.messages._provider_compaction import holds_compaction
-from agentic.tokens import Counter, MessageSizes, TokenCache, approx_token_counter
+from agentic.messages._rounds import count_settled
+from agentic.messages._timeline import RecentConversations
+from agentic.tokens import Counter, approx_token_counter
+from agentic.tokens._count import MessageSizes, TokenCache
 
 _log = logging.getLogger(__name__)
 _NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)

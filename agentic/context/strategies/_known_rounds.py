@@ -4,8 +4,11 @@ from typing import Any, TypeVar
 
 import attrs
 
-from agentic.messages import Message, RecentConversations, Round, Task, count_settled, split_rounds
+from agentic.messages import Message, Round, split_rounds
+from agentic.messages._landmarks import Task
 from agentic.messages._provider_compaction import holds_compaction
+from agentic.messages._rounds import count_settled
+from agentic.messages._timeline import RecentConversations
 
 _T = TypeVar("_T")
 

@@ -16,8 +16,10 @@ from agentic._base._validate import is_whole, must_be, score, whole
 from agentic.context.strategies._known_rounds import KnownRounds, Sorted
 from agentic.context.strategies._strategy import Fit
 from agentic.errors import ConfigError
-from agentic.messages import Message, Role, Round, ToolCall, ToolResult
-from agentic.tokens import Counter, TokenCache, approx_token_counter
+from agentic.messages import Message, Round, ToolCall, ToolResult
+from agentic.messages._message import Role
+from agentic.tokens import Counter, approx_token_counter
+from agentic.tokens._count import TokenCache
 
 _T = TypeVar("_T", bound=Message | Mapping[str, Any])
 _ROLES: dict[str, Role] = {

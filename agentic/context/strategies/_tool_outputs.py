@@ -23,16 +23,11 @@ from agentic.context.strategies._cleared import (
 from agentic.context.strategies._known_rounds import KnownRounds
 from agentic.context.strategies._strategy import Fit
 from agentic.errors import ConfigError
-from agentic.messages import (
-    Message,
-    RecentConversations,
-    Round,
-    Task,
-    ToolCall,
-    ToolResult,
-    renew,
-)
-from agentic.tokens import Counter, MessageSizes, TokenCache, approx_token_counter
+from agentic.messages import Message, Round, ToolCall, ToolResult
+from agentic.messages._landmarks import Task
+from agentic.messages._timeline import RecentConversations, renew
+from agentic.tokens import Counter, approx_token_counter
+from agentic.tokens._count import MessageSizes, TokenCache
 
 
 def _names(names: Any) -> frozenset[str]:

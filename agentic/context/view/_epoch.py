@@ -17,7 +17,8 @@ from agentic.context.view._explain import Stage
 from agentic.context.view._prefix import prefix_from_plain, prefix_to_plain
 from agentic.context.view._window import Note
 from agentic.limits import CacheTerms
-from agentic.messages import Message, continues, from_plain, renew, to_plain
+from agentic.messages import Message, from_plain, to_plain
+from agentic.messages._timeline import continues, renew
 from agentic.protocols import RequestPrefix
 
 

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import attrs
 
 from agentic.context.view._lineage import Branch
-from agentic.messages import Message, reopen_rounds
-from agentic.tokens import TokenCache
+from agentic.messages import Message
+from agentic.messages._rounds import reopen_rounds
+from agentic.tokens._count import TokenCache
 
 if TYPE_CHECKING:
-    from agentic.context.digest import NoteLine
+    from agentic.context.digest._explained import NoteLine
 
 _REPAIR = "repair"
 _REFUSED = "a provider would refuse a result that answers no call"
@@ -115,7 +116,7 @@ def _compacted(branch: Branch, token_cache: TokenCache | None) -> Iterator[Remov
     if compaction.summary is not None:
         where, summary = f"in the summary; the originals are in {where}", count(compaction.summary)
         # Here, so that a session without a digest does not load it.
-        from agentic.context.digest import explain_note  # noqa: PLC0415
+        from agentic.context.digest._explained import explain_note  # noqa: PLC0415
 
         note = explain_note(compaction.summary.content, branch.read[: compaction.cut])
     yield Removal(

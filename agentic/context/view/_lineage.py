@@ -16,17 +16,9 @@ import attrs
 
 from agentic._base._lazy import hashlib
 from agentic.errors import ConfigError
-from agentic.messages import (
-    Message,
-    Timeline,
-    ToolResult,
-    continues,
-    from_plain,
-    prefix_length,
-    read_summary,
-    split_rounds,
-    to_plain,
-)
+from agentic.messages import Message, Timeline, ToolResult, from_plain, split_rounds, to_plain
+from agentic.messages._landmarks import prefix_length, read_summary
+from agentic.messages._timeline import continues
 
 _MOST_GENERATIONS = 8
 """Each one holds the text of a summary, and few return to a branch after several more summaries."""

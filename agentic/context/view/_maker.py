@@ -21,7 +21,8 @@ from agentic.context.view._reasoning import ReasoningFilter
 from agentic.context.view._request_limits import RequestLimits
 from agentic.context.view._window import Note, WindowFitter
 from agentic.messages import Message, split_rounds
-from agentic.tokens import Counter, TokenCache, approx_token_counter
+from agentic.tokens import Counter, approx_token_counter
+from agentic.tokens._count import TokenCache
 
 SHARE, WINDOW, STALE, PREFIX = "summary share", "window", "reasoning", "change in place"
 """Names of the steps that no strategy makes."""

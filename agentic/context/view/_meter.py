@@ -9,9 +9,12 @@ import attrs
 from agentic.context.view._draft import begins_with
 from agentic.context.view._lineage import digest_of
 from agentic.errors import ConfigError
-from agentic.messages import Message, continues, find_summary, prefix_length, same
+from agentic.messages import Message
+from agentic.messages._landmarks import find_summary, prefix_length
+from agentic.messages._timeline import continues, same
 from agentic.protocols import ToolDefinition
-from agentic.tokens import ContextMeter, TokenCache
+from agentic.tokens import ContextMeter
+from agentic.tokens._count import TokenCache
 from agentic.usage import Usage, normalize
 
 

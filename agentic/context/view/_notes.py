@@ -5,15 +5,10 @@ from collections.abc import Sequence
 import attrs
 
 from agentic.context.view._reasoning import ReasoningFilter
-from agentic.messages import (
-    ContextSummary,
-    Message,
-    NativeCompaction,
-    Restoration,
-    find_summary,
-    prefix_length,
-)
-from agentic.messages._provider_compaction import compaction_key
+from agentic.messages import ContextSummary, Message
+from agentic.messages._landmarks import find_summary, prefix_length
+from agentic.messages._provider_compaction import NativeCompaction, compaction_key
+from agentic.messages._restoration import Restoration
 
 
 @attrs.define(eq=False)

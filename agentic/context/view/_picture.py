@@ -11,7 +11,7 @@ import attrs
 
 from agentic.context.view._explain import Removal
 from agentic.messages import Message
-from agentic.tokens import TokenCache
+from agentic.tokens._count import TokenCache
 from agentic.usage import Usage
 
 _CELLS = 60

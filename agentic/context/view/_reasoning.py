@@ -20,7 +20,8 @@ from weakref import ref
 import attrs
 
 from agentic import limits
-from agentic.messages import Media, Message, find_summary, prefix_length
+from agentic.messages import Media, Message
+from agentic.messages._landmarks import find_summary, prefix_length
 from agentic.messages._provider_compaction import compaction_key
 from agentic.messages._timeline import request_meaning_of
 from agentic.protocols import ToolDefinition

@@ -9,17 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
-from agentic.messages import (
-    Message,
-    Round,
-    ToolCall,
-    close_open_rounds,
-    continues,
-    count_settled,
-    renew,
-    repair_rounds,
-    split_rounds,
-)
+from agentic.messages import Message, Round, ToolCall, close_open_rounds, split_rounds
+from agentic.messages._rounds import count_settled, repair_rounds
+from agentic.messages._timeline import continues, renew
 
 _LATE = "This came after the call was given up:"
 

@@ -23,14 +23,10 @@ from agentic.context.view._prefix import mark_changes, takes_change, tools_on_wi
 from agentic.context.view._reasoning import ReasoningFilter
 from agentic.context.view._repair import Repair, are_same
 from agentic.limits import CacheTerms, cache_terms
-from agentic.messages import (
-    Message,
-    common_length,
-    count_settled,
-    find_summary,
-    reopen_rounds,
-    split_rounds,
-)
+from agentic.messages import Message, split_rounds
+from agentic.messages._landmarks import find_summary
+from agentic.messages._rounds import count_settled, reopen_rounds
+from agentic.messages._timeline import common_length
 from agentic.protocols import ChangeWriter, RequestPrefix, ToolDefinition
 
 _LEAST_IDLE_GAIN = 0.1

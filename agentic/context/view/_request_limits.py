@@ -10,7 +10,7 @@ from agentic.context import strategies
 from agentic.context.budget import Policy
 from agentic.context.strategies._fit_request import LEAST_BYTES
 from agentic.context.view._window import Note
-from agentic.limits import wire_limits
+from agentic.limits._lookup import wire_limits
 from agentic.messages import Message
 from agentic.protocols import ToolDefinition
 

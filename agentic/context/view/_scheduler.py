@@ -13,22 +13,20 @@ import attrs
 from agentic._base._clock import now
 from agentic._base._lazy import asyncio, futures
 from agentic._base._waiting import LoopLock, is_loop_running, off_loop
-from agentic.context.budget import (
+from agentic.context.budget import Budget, Compaction, Manager, Policy
+from agentic.context.budget._compaction import (
     AdaptableBudget,
+    Backoff,
     BackoffBudget,
-    Budget,
-    Compaction,
     CompactionTarget,
-    Manager,
-    Policy,
 )
-from agentic.context.budget._compaction import Backoff
 from agentic.context.view._draft import Draft
 from agentic.context.view._lineage import Branch, Generation
 from agentic.context.view._request import RequestBuilder
 from agentic.context.view._window import Note
 from agentic.errors import ConfigError
-from agentic.messages import ContextSummary, Message, NativeCompaction, ToolCall, ToolResult
+from agentic.messages import ContextSummary, Message, ToolCall, ToolResult
+from agentic.messages._provider_compaction import NativeCompaction
 from agentic.protocols import (
     CompactionContext,
     Decision,

@@ -21,15 +21,8 @@ from agentic._base._short_repr import short_repr
 from agentic._base._validate import must_be
 from agentic._base._waiting import LONG, goes_off_loop, is_loop_running, off_loop
 from agentic.context._for_conversation import for_conversation
-from agentic.context.budget import (
-    AdaptableBudget,
-    Budget,
-    Compaction,
-    CompactionTarget,
-    Compactor,
-    Manager,
-    Policy,
-)
+from agentic.context.budget import Budget, Compaction, Compactor, Manager, Policy
+from agentic.context.budget._compaction import AdaptableBudget, CompactionTarget
 from agentic.context.budget._policy import check_policies, find_policy
 from agentic.context.strategies import Chain
 from agentic.context.strategies._strategy import as_chain
@@ -49,6 +42,7 @@ from agentic.context.view._scheduler import (
 )
 from agentic.context.view._window import Note
 from agentic.errors import HistoryChanged
+from agentic.events._sending import send, send_sync
 from agentic.limits import cache_terms
 from agentic.messages import Message, ToolCall, ToolResult
 from agentic.protocols import (
@@ -279,7 +273,7 @@ class View:
             changes = self._changes(target, request)
         # Outside the lock, because a receiver may prepare a request itself.
         for record in changes:
-            await events.send(record["record"].signal, **record)
+            await send(record["record"].signal, **record)
         return request
 
     def prepare_sync(
@@ -306,7 +300,7 @@ class View:
                 draft = self._draft(history, *beside)
             request = self._cut(draft, compaction, notes)
             for record in self._changes(None, request):
-                events.send_sync(record["record"].signal, **record)
+                send_sync(record["record"].signal, **record)
             return request
 
     async def prepare_ahead(
@@ -481,7 +475,7 @@ class View:
             smaller = smaller.of_list(messages)
         request = self._finish(smaller, compaction)
         for record in self._epoch_start(target, request):
-            await events.send(events.epoch_start, **record)
+            await send(events.epoch_start, **record)
         return request
 
     def _shorter(

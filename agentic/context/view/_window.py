@@ -13,8 +13,10 @@ import attrs
 from agentic import truncate
 from agentic.context import strategies
 from agentic.context.budget import Policy
-from agentic.messages import Message, prefix_length, split_rounds
-from agentic.tokens import Counter, TokenCache
+from agentic.messages import Message, split_rounds
+from agentic.messages._landmarks import prefix_length
+from agentic.tokens import Counter
+from agentic.tokens._count import TokenCache
 
 _OUTPUT_CHARS = tuple(1 << power for power in range(15, 7, -1))
 """The limits tried, in characters, for the outputs of recent messages that do not fit. They are

@@ -18,7 +18,6 @@ _require("durable.dbos", "dbos", "durable", "3.4")
 
 with _imports.quietly():
     from agentic.durable.dbos._lease import LeaseLost
-    from agentic.durable.dbos._redact import redact_session
     from agentic.durable.dbos._service import (
         QueueLimits,
         RunInfo,
@@ -38,5 +37,4 @@ __all__ = [
     "RunOutcome",
     "Service",
     "Worker",
-    "redact_session",
 ]

@@ -28,7 +28,7 @@ from agentic.durable.dbos._worker import (
     application_name,
 )
 from agentic.errors import AgenticError, ConfigError, HistoryUnavailable
-from agentic.history import LeasedSessions
+from agentic.history._abilities import LeasedSessions
 from agentic.loop import Runner
 from agentic.usage import Usage
 from agentic.usage._usage import WITHOUT_SUMMED

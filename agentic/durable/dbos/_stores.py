@@ -30,7 +30,7 @@ from agentic.errors import (
     HistoryUnavailable,
     OutputNotFound,
 )
-from agentic.history import Lease, LeasedSessions
+from agentic.history._abilities import Lease, LeasedSessions
 from agentic.messages import Message, from_plain
 
 T = TypeVar("T")

@@ -26,7 +26,7 @@ from agentic.durable.dbos._steps import DbosSteps
 from agentic.durable.dbos._stores import OpenStores, SessionWriter
 from agentic.durable.dbos._tables import Tables, insist, reason_of
 from agentic.errors import ConfigError, HistoryUnavailable
-from agentic.history import LeasedSessions
+from agentic.history._abilities import LeasedSessions
 from agentic.loop import Runner
 
 _log = logging.getLogger(__name__)

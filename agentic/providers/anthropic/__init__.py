@@ -27,26 +27,35 @@ Where each part of a conversation goes:
 import typing
 
 from agentic._base import _lazy
-from agentic.providers.anthropic._decider import ADAPTER, Decider
-from agentic.providers.anthropic._decider import StreamedResponse as StreamedResponse
-from agentic.providers.anthropic._decider import reply_tokens as reply_tokens
-from agentic.providers.anthropic._decoding import NAME as NAME
-from agentic.providers.anthropic._decoding import STOP_WORDS as STOP_WORDS
-from agentic.providers.anthropic._decoding import IncrementalDecoder as IncrementalDecoder
-from agentic.providers.anthropic._decoding import decode as decode
-from agentic.providers.anthropic._decoding import decode_request as decode_request
-from agentic.providers.anthropic._decoding import decode_response
-from agentic.providers.anthropic._decoding import stop_reason as stop_reason
+from agentic.providers.anthropic._decider import ADAPTER, Decider, StreamedResponse
+from agentic.providers.anthropic._decoding import (
+    IncrementalDecoder,
+    decode,
+    decode_request,
+    decode_response,
+    stop_reason,
+)
 from agentic.providers.anthropic._decoding import usage as usage
-from agentic.providers.anthropic._encoding import encode as encode
-from agentic.providers.anthropic._encoding import encode_request
-from agentic.providers.anthropic._encoding import encode_tools as encode_tools
+from agentic.providers.anthropic._encoding import encode, encode_request, encode_tools
 from agentic.providers.overflow import is_context_overflow as is_context_overflow
 
 if typing.TYPE_CHECKING:
     from agentic.providers.anthropic._validation import validate
 
-__all__ = ["ADAPTER", "Decider", "decode_response", "encode_request", "validate"]
+__all__ = [
+    "ADAPTER",
+    "Decider",
+    "IncrementalDecoder",
+    "StreamedResponse",
+    "decode",
+    "decode_request",
+    "decode_response",
+    "encode",
+    "encode_request",
+    "encode_tools",
+    "stop_reason",
+    "validate",
+]
 
 # No Decider needs it.
 __getattr__, __dir__ = _lazy.load_lazily(__name__, {"validate": "._validation"})

@@ -17,7 +17,8 @@ import attrs
 
 from agentic._base._validate import must_be, whole
 from agentic.errors import CompactionRefused, ConfigError, ProviderError
-from agentic.limits import ModelLimits, reply_reserve
+from agentic.limits import ModelLimits
+from agentic.limits._model_limits import reply_reserve
 from agentic.loop import Decision, Input
 from agentic.messages import Message
 from agentic.protocols import RequestPrefix
@@ -54,19 +55,9 @@ from agentic.providers.anthropic._encoding import (
     without_go_on,
     write_change,
 )
-from agentic.providers.kit import (
-    Adapter,
-    HttpApi,
-    ModelOffer,
-    RequestForm,
-    Sdk,
-    at,
-    items_at,
-    parse_object,
-    plain,
-    text_at,
-    validator_in,
-)
+from agentic.providers.kit import Adapter, RequestForm, Sdk, at, items_at, plain, text_at
+from agentic.providers.kit._adapter import HttpApi, ModelOffer, validator_in
+from agentic.providers.kit._json import parse_object
 from agentic.providers.kit._record import RecordRole, valid_record_role
 from agentic.providers.kit._streamed_texts import GrowingText, index_in
 from agentic.providers.overflow import is_context_overflow

@@ -17,9 +17,10 @@ from typing import Any
 import attrs
 
 from agentic.loop import Decision
-from agentic.messages import Media, Message, ProviderPayload, Role, ToolError, ToolResult
+from agentic.messages import Media, Message, ProviderPayload, ToolError, ToolResult
+from agentic.messages._message import Role
 from agentic.providers._bound_requests import input_transformations
-from agentic.providers.kit import Decoded, at, items_at, plain, text_at
+from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.kit._ids import KnownIds
 from agentic.providers.kit._iterations import (
     is_server_call,
@@ -31,6 +32,7 @@ from agentic.providers.kit._iterations import (
 from agentic.providers.kit._json import json_text
 from agentic.providers.kit._media import from_base64
 from agentic.providers.kit._messages import (
+    Decoded,
     decoded_call,
     decoded_message,
     decoded_native,

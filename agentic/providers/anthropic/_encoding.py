@@ -60,7 +60,6 @@ from agentic.providers.anthropic._decoding import (
 )
 from agentic.providers.kit import (
     NameRule,
-    RecordRole,
     UniqueIds,
     arguments_as_object,
     at,
@@ -73,6 +72,7 @@ from agentic.providers.kit import (
 from agentic.providers.kit._json import json_text, with_arguments
 from agentic.providers.kit._media import text_with_media, to_base64
 from agentic.providers.kit._messages import describe_prompt_change, payload_facts, write_calls
+from agentic.providers.kit._record import RecordRole
 from agentic.tools import ToolDefinition
 
 # https://github.com/langchain-ai/langchain/pull/37756; no maximum length is documented.

@@ -52,18 +52,9 @@ from agentic.providers.bedrock._encoding import (
     mark_for_cache,
     part_turns,
 )
-from agentic.providers.kit import (
-    Adapter,
-    RequestForm,
-    Sdk,
-    at,
-    items_at,
-    longest_reply,
-    parse_object,
-    text_at,
-    validator_in,
-)
-from agentic.providers.kit._json import is_deep
+from agentic.providers.kit import Adapter, RequestForm, Sdk, at, items_at, text_at
+from agentic.providers.kit._adapter import longest_reply, validator_in
+from agentic.providers.kit._json import is_deep, parse_object
 from agentic.providers.kit._media import from_base64, to_base64
 from agentic.providers.kit._record import RecordRole, valid_record_role
 from agentic.providers.kit._streamed_texts import GrowingText, index_in

@@ -22,7 +22,7 @@ import attrs
 from agentic.loop import Decision
 from agentic.messages import Media, Message, ProviderPayload, ToolCall, ToolError, ToolResult
 from agentic.providers._bound_requests import input_transformations
-from agentic.providers.kit import Decoded, at, items_at, plain, text_at
+from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.kit._ids import KnownIds
 from agentic.providers.kit._json import (
     DEEPEST_ARGUMENTS,
@@ -34,6 +34,7 @@ from agentic.providers.kit._json import (
 )
 from agentic.providers.kit._media import from_base64, to_base64
 from agentic.providers.kit._messages import (
+    Decoded,
     decoded_call,
     decoded_message,
     decoded_native,

@@ -35,7 +35,6 @@ from agentic.providers.bedrock._decoding import (
 )
 from agentic.providers.kit import (
     NameRule,
-    RecordRole,
     UniqueIds,
     arguments_as_object,
     at,
@@ -49,6 +48,7 @@ from agentic.providers.kit import (
 from agentic.providers.kit._json import UNPARSED, is_deep, json_text
 from agentic.providers.kit._media import text_with_media
 from agentic.providers.kit._messages import payload_facts, write_calls
+from agentic.providers.kit._record import RecordRole
 from agentic.tools import ToolDefinition
 
 # Llama 4: https://github.com/strands-agents/harness-sdk/issues/1223. Mistral Large: the integration

@@ -22,24 +22,41 @@ Version 1 of the API, with `chat_history`, is a different format and not support
 import typing
 
 from agentic._base import _lazy
-from agentic.providers.cohere._decider import ADAPTER, Decider, decode_response
-from agentic.providers.cohere._decider import STOP_WORDS as STOP_WORDS
-from agentic.providers.cohere._decider import StreamedResponse as StreamedResponse
-from agentic.providers.cohere._decider import stop_reason as stop_reason
+from agentic.providers.cohere._decider import (
+    ADAPTER,
+    Decider,
+    StreamedResponse,
+    decode_response,
+    stop_reason,
+)
 from agentic.providers.cohere._decider import usage as usage
-from agentic.providers.cohere._messages import NAME as NAME
-from agentic.providers.cohere._messages import IncrementalDecoder as IncrementalDecoder
-from agentic.providers.cohere._messages import decode as decode
-from agentic.providers.cohere._messages import decode_request as decode_request
-from agentic.providers.cohere._messages import encode as encode
-from agentic.providers.cohere._messages import encode_request
-from agentic.providers.cohere._messages import encode_tools as encode_tools
+from agentic.providers.cohere._messages import (
+    IncrementalDecoder,
+    decode,
+    decode_request,
+    encode,
+    encode_request,
+    encode_tools,
+)
 from agentic.providers.overflow import is_context_overflow as is_context_overflow
 
 if typing.TYPE_CHECKING:
     from agentic.providers.cohere._validation import validate
 
-__all__ = ["ADAPTER", "Decider", "decode_response", "encode_request", "validate"]
+__all__ = [
+    "ADAPTER",
+    "Decider",
+    "IncrementalDecoder",
+    "StreamedResponse",
+    "decode",
+    "decode_request",
+    "decode_response",
+    "encode",
+    "encode_request",
+    "encode_tools",
+    "stop_reason",
+    "validate",
+]
 
 # No Decider needs it.
 __getattr__, __dir__ = _lazy.load_lazily(__name__, {"validate": "._validation"})

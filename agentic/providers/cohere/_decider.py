@@ -32,7 +32,8 @@ from agentic.providers.cohere._messages import (
     encode,
     encode_request,
 )
-from agentic.providers.kit import Adapter, RequestForm, Sdk, at, plain, text_at, validator_in
+from agentic.providers.kit import Adapter, RequestForm, Sdk, at, plain, text_at
+from agentic.providers.kit._adapter import validator_in
 from agentic.providers.kit._record import RecordRole, valid_record_role
 from agentic.providers.kit._streamed_calls import StreamedCalls
 from agentic.providers.kit._streamed_texts import GrowingText, add_fields, join_pieces

@@ -9,12 +9,11 @@ import json
 import mimetypes
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agentic.messages import Media, Message, Role, ToolCall, close_open_rounds, split_rounds
+from agentic.messages import Media, Message, ToolCall, close_open_rounds, split_rounds
 from agentic.providers.kit import (
     NameRule,
-    RecordRole,
     arguments_as_text,
     at,
     items_at,
@@ -46,7 +45,11 @@ from agentic.providers.kit._messages import (
     merge_replies,
     write_calls,
 )
+from agentic.providers.kit._record import RecordRole
 from agentic.tools import ToolDefinition
+
+if TYPE_CHECKING:
+    from agentic.messages._message import Role
 
 NAME = "cohere"
 PLAN_END = "\n\n"

@@ -4,16 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agentic.providers.cohere._messages import TOOL_NAMES
-from agentic.providers.kit import (
-    Step,
-    Violation,
-    at,
-    find_unpaired,
-    items_at,
-    parse_object,
-    plain,
-    text_at,
-)
+from agentic.providers.kit import Step, Violation, at, find_unpaired, items_at, plain, text_at
+from agentic.providers.kit._json import parse_object
 
 __all__: list[str] = []  # `validate` is listed by the adapter, which loads this module
 

@@ -53,17 +53,8 @@ from agentic.providers.gemini._decoding import (
     usage,
 )
 from agentic.providers.gemini._encoding import TOOL_NAMES, encode, encode_request
-from agentic.providers.kit import (
-    Adapter,
-    HttpApi,
-    ModelOffer,
-    RequestForm,
-    Sdk,
-    longest_reply,
-    plain,
-    text_at,
-    validator_in,
-)
+from agentic.providers.kit import Adapter, RequestForm, Sdk, plain, text_at
+from agentic.providers.kit._adapter import HttpApi, ModelOffer, longest_reply, validator_in
 from agentic.providers.kit._record import RecordRole, valid_record_role
 from agentic.providers.kit._streamed_texts import GrowingText, join_pieces
 from agentic.providers.overflow import is_context_overflow

@@ -42,12 +42,14 @@ from typing import Any
 import attrs
 
 from agentic.loop import Decision
-from agentic.messages import Media, Message, ProviderPayload, Role, ToolCall, ToolError, ToolResult
-from agentic.providers.kit import Decoded, at, plain, text_at
+from agentic.messages import Media, Message, ProviderPayload, ToolCall, ToolError, ToolResult
+from agentic.messages._message import Role
+from agentic.providers.kit import at, plain, text_at
 from agentic.providers.kit._ids import CallMatcher
 from agentic.providers.kit._json import json_text
 from agentic.providers.kit._media import from_base64
 from agentic.providers.kit._messages import (
+    Decoded,
     decoded_call,
     decoded_message,
     decoded_native,

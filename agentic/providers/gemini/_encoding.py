@@ -45,7 +45,6 @@ from agentic.providers.gemini._decoding import (
 )
 from agentic.providers.kit import (
     NameRule,
-    RecordRole,
     arguments_as_object,
     native_payload,
     place_record,
@@ -54,6 +53,7 @@ from agentic.providers.kit import (
 from agentic.providers.kit._json import is_blank_arguments, json_text, with_arguments
 from agentic.providers.kit._media import media_note, read_data_url, text_with_media, to_base64
 from agentic.providers.kit._messages import is_untouched, write_calls
+from agentic.providers.kit._record import RecordRole
 from agentic.tools import ToolDefinition
 
 # https://ai.google.dev/api/caching#FunctionDeclaration (2026-11).

@@ -3,7 +3,7 @@
 Start with `Adapter`, `plain`, `at`, `native_payload` and `merge_consecutive`.
 
 - The record: an `Adapter` says everything that others need to know about a provider, with a
-  `RequestForm`, and, if they apply, an `Sdk`, an `HttpApi` and a `ModelOffer`.
+  `RequestForm`, and an `Sdk` if there is one.
 - Reading: `plain` turns an SDK's object into a dict; `at`, `items_at` and `text_at` follow
   keys into it.
 - Payloads: `native_payload` decides whether a message's original wire data may be sent back.
@@ -21,51 +21,49 @@ Start with `Adapter`, `plain`, `at`, `native_payload` and `merge_consecutive`.
 import typing
 
 from agentic._base import _lazy
-from agentic.providers.kit._adapter import Adapter
-from agentic.providers.kit._adapter import HttpApi as HttpApi
-from agentic.providers.kit._adapter import ModelOffer as ModelOffer
-from agentic.providers.kit._adapter import Sdk as Sdk
-from agentic.providers.kit._adapter import longest_reply as longest_reply
-from agentic.providers.kit._adapter import validator_in as validator_in
+from agentic.providers.kit._adapter import Adapter, Sdk
 from agentic.providers.kit._ids import NameRule, UniqueIds, number_ids
 from agentic.providers.kit._json import (
     arguments_as_object,
     arguments_as_text,
     at,
+    items_at,
     plain,
     replace_surrogates,
+    text_at,
 )
-from agentic.providers.kit._json import items_at as items_at
-from agentic.providers.kit._json import parse_object as parse_object
-from agentic.providers.kit._json import text_at as text_at
-from agentic.providers.kit._media import media_note as media_note
-from agentic.providers.kit._media import results_with_content as results_with_content
-from agentic.providers.kit._media import text_with_media as text_with_media
-from agentic.providers.kit._messages import Decoded as Decoded
+from agentic.providers.kit._media import media_note, results_with_content, text_with_media
 from agentic.providers.kit._messages import merge_consecutive, native_payload
-from agentic.providers.kit._record import RecordRole as RecordRole
-from agentic.providers.kit._record import move_record as move_record
-from agentic.providers.kit._record import place_record as place_record
-from agentic.providers.kit._requests import RequestForm as RequestForm
+from agentic.providers.kit._record import place_record
+from agentic.providers.kit._requests import RequestForm
 
 __all__ = [
     "Adapter",
     "NameRule",
+    "RequestForm",
+    "Sdk",
+    "Step",
     "UniqueIds",
+    "Violation",
     "arguments_as_object",
     "arguments_as_text",
     "at",
+    "find_unpaired",
+    "items_at",
+    "media_note",
     "merge_consecutive",
     "native_payload",
     "number_ids",
+    "place_record",
     "plain",
     "replace_surrogates",
+    "results_with_content",
+    "text_at",
+    "text_with_media",
 ]
 
 if typing.TYPE_CHECKING:
-    from agentic.providers.kit._violations import Step as Step
-    from agentic.providers.kit._violations import Violation as Violation
-    from agentic.providers.kit._violations import find_unpaired as find_unpaired
+    from agentic.providers.kit._violations import Step, Violation, find_unpaired
 
 # No decider needs them.
 __getattr__, __dir__ = _lazy.load_lazily(

@@ -22,7 +22,8 @@ from typing import Literal, TypeAlias, get_args
 import attrs
 
 from agentic.errors import ConfigError
-from agentic.messages import Message, compaction_text, leading_system_count
+from agentic.messages import Message, leading_system_count
+from agentic.messages._provider_compaction import compaction_text
 
 RecordRole: TypeAlias = Literal["user", "system"]
 _ROLES = get_args(RecordRole)

@@ -23,24 +23,35 @@ import typing
 
 from agentic._base import _lazy
 from agentic.providers.ollama._decider import ADAPTER, Decider
-from agentic.providers.ollama._messages import NAME as NAME
-from agentic.providers.ollama._messages import IncrementalDecoder as IncrementalDecoder
-from agentic.providers.ollama._messages import decode as decode
-from agentic.providers.ollama._messages import decode_request as decode_request
-from agentic.providers.ollama._messages import encode as encode
-from agentic.providers.ollama._messages import encode_request
-from agentic.providers.ollama._messages import encode_tools as encode_tools
-from agentic.providers.ollama._replies import STOP_WORDS as STOP_WORDS
-from agentic.providers.ollama._replies import StreamedResponse as StreamedResponse
-from agentic.providers.ollama._replies import decode_response
-from agentic.providers.ollama._replies import stop_reason as stop_reason
+from agentic.providers.ollama._messages import (
+    IncrementalDecoder,
+    decode,
+    decode_request,
+    encode,
+    encode_request,
+    encode_tools,
+)
+from agentic.providers.ollama._replies import StreamedResponse, decode_response, stop_reason
 from agentic.providers.ollama._replies import usage as usage
 from agentic.providers.overflow import is_context_overflow as is_context_overflow
 
 if typing.TYPE_CHECKING:
     from agentic.providers.ollama._validation import validate
 
-__all__ = ["ADAPTER", "Decider", "decode_response", "encode_request", "validate"]
+__all__ = [
+    "ADAPTER",
+    "Decider",
+    "IncrementalDecoder",
+    "StreamedResponse",
+    "decode",
+    "decode_request",
+    "decode_response",
+    "encode",
+    "encode_request",
+    "encode_tools",
+    "stop_reason",
+    "validate",
+]
 
 # No Decider needs it.
 __getattr__, __dir__ = _lazy.load_lazily(__name__, {"validate": "._validation"})

@@ -13,7 +13,8 @@ from agentic.errors import RequestFailed
 from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
 from agentic.providers._model import ModelDecider
-from agentic.providers.kit import Adapter, RequestForm, Sdk, at, longest_reply, validator_in
+from agentic.providers.kit import Adapter, RequestForm, Sdk, at
+from agentic.providers.kit._adapter import longest_reply, validator_in
 from agentic.providers.kit._record import RecordRole, valid_record_role
 from agentic.providers.ollama._messages import (
     NAME,

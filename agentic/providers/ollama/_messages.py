@@ -13,10 +13,9 @@ from typing import Any
 
 import attrs
 
-from agentic.messages import Media, Message, Role, ToolCall, ToolResult, close_open_rounds
+from agentic.messages import Media, Message, ToolCall, ToolResult, close_open_rounds
+from agentic.messages._message import Role
 from agentic.providers.kit import (
-    Decoded,
-    RecordRole,
     arguments_as_object,
     at,
     items_at,
@@ -33,6 +32,7 @@ from agentic.providers.kit._ids import CallMatcher
 from agentic.providers.kit._json import json_text, with_arguments
 from agentic.providers.kit._media import from_base64, text_with_notes, to_base64
 from agentic.providers.kit._messages import (
+    Decoded,
     decoded_call,
     decoded_message,
     decoded_native,
@@ -41,6 +41,7 @@ from agentic.providers.kit._messages import (
     function_tools,
     write_calls,
 )
+from agentic.providers.kit._record import RecordRole
 from agentic.providers.kit._templates import fit_template
 from agentic.tools import ToolDefinition
 

@@ -32,23 +32,34 @@ import typing
 
 from agentic._base import _lazy
 from agentic.providers.openai_chat._decider import ADAPTER, Decider, encode_request
-from agentic.providers.openai_chat._replies import STOP_WORDS as STOP_WORDS
-from agentic.providers.openai_chat._replies import StreamedResponse as StreamedResponse
-from agentic.providers.openai_chat._replies import decode_response
-from agentic.providers.openai_chat._replies import stop_reason as stop_reason
+from agentic.providers.openai_chat._replies import StreamedResponse, decode_response, stop_reason
 from agentic.providers.openai_chat._replies import usage as usage
-from agentic.providers.openai_chat._wire import NAME as NAME
-from agentic.providers.openai_chat._wire import IncrementalDecoder as IncrementalDecoder
-from agentic.providers.openai_chat._wire import decode as decode
-from agentic.providers.openai_chat._wire import decode_request as decode_request
-from agentic.providers.openai_chat._wire import encode as encode
-from agentic.providers.openai_chat._wire import encode_tools as encode_tools
+from agentic.providers.openai_chat._wire import (
+    IncrementalDecoder,
+    decode,
+    decode_request,
+    encode,
+    encode_tools,
+)
 from agentic.providers.overflow import is_context_overflow as is_context_overflow
 
 if typing.TYPE_CHECKING:
     from agentic.providers.openai_chat._validation import validate
 
-__all__ = ["ADAPTER", "Decider", "decode_response", "encode_request", "validate"]
+__all__ = [
+    "ADAPTER",
+    "Decider",
+    "IncrementalDecoder",
+    "StreamedResponse",
+    "decode",
+    "decode_request",
+    "decode_response",
+    "encode",
+    "encode_request",
+    "encode_tools",
+    "stop_reason",
+    "validate",
+]
 
 # No Decider needs it.
 __getattr__, __dir__ = _lazy.load_lazily(__name__, {"validate": "._validation"})

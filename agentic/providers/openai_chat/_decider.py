@@ -31,21 +31,14 @@ import attrs
 from agentic.errors import ConfigError
 from agentic.limits import ModelLimits, lookup
 from agentic.loop import Decision, Input
-from agentic.messages import (
-    Message,
-    RecentConversations,
-    close_open_rounds,
-    count_settled,
-    split_rounds,
-)
+from agentic.messages import Message, close_open_rounds, split_rounds
+from agentic.messages._rounds import count_settled
+from agentic.messages._timeline import RecentConversations
 from agentic.providers._bound_requests import BoundRequests
 from agentic.providers._model import ModelDecider
 from agentic.providers._registry import BEGINNINGS, ELSEWHERE
 from agentic.providers.kit import (
     Adapter,
-    HttpApi,
-    ModelOffer,
-    RecordRole,
     RequestForm,
     Sdk,
     at,
@@ -54,8 +47,8 @@ from agentic.providers.kit import (
     plain,
     replace_surrogates,
     text_at,
-    validator_in,
 )
+from agentic.providers.kit._adapter import HttpApi, ModelOffer, validator_in
 from agentic.providers.kit._json import has_object
 from agentic.providers.kit._messages import (
     ensure_user_message,
@@ -63,7 +56,7 @@ from agentic.providers.kit._messages import (
     join_runs,
     merge_replies,
 )
-from agentic.providers.kit._record import valid_record_role
+from agentic.providers.kit._record import RecordRole, valid_record_role
 from agentic.providers.kit._templates import fit_template, with_one_system
 from agentic.providers.openai_chat._replies import (
     STOP_WORDS,
@@ -91,7 +84,8 @@ from agentic.providers.openai_chat._wire import (
     with_objects_on_the_wire,
 )
 from agentic.providers.overflow import is_context_overflow
-from agentic.tokens import TokenCache, approx_token_counter
+from agentic.tokens import approx_token_counter
+from agentic.tokens._count import TokenCache
 from agentic.tools import ToolDefinition
 from agentic.usage import StopReason
 

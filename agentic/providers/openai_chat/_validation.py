@@ -8,16 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agentic.providers.kit import (
-    Step,
-    Violation,
-    at,
-    find_unpaired,
-    items_at,
-    parse_object,
-    plain,
-    text_at,
-)
+from agentic.providers.kit import Step, Violation, at, find_unpaired, items_at, plain, text_at
+from agentic.providers.kit._json import parse_object
 from agentic.providers.openai_chat import _decider as _servers
 from agentic.providers.openai_chat._decider import ServerRules, rules_for
 from agentic.providers.openai_chat._wire import TOOL_NAMES, custom_of

@@ -14,11 +14,11 @@ import mimetypes
 import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from agentic.messages import Media, Message, ProviderPayload, Role, ToolCall, ToolResult
+from agentic.messages import Media, Message, ProviderPayload, ToolCall, ToolResult
 from agentic.providers.kit import (
     NameRule,
     UniqueIds,
@@ -26,7 +26,6 @@ from agentic.providers.kit import (
     at,
     items_at,
     native_payload,
-    parse_object,
     place_record,
     plain,
     replace_surrogates,
@@ -37,6 +36,7 @@ from agentic.providers.kit._json import (
     arguments_of,
     has_object,
     is_blank_arguments,
+    parse_object,
     with_arguments,
     with_object_text,
 )
@@ -60,6 +60,9 @@ from agentic.providers.kit._messages import (
     write_calls,
 )
 from agentic.tools import ToolDefinition
+
+if TYPE_CHECKING:
+    from agentic.messages._message import Role
 
 NAME = "openai_chat"
 MESSAGES = "messages"

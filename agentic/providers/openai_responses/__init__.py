@@ -11,24 +11,35 @@ back. `_encoding` describes how each part of a conversation is encoded.
 import typing
 
 from agentic._base import _lazy
-from agentic.providers.openai_responses._decider import ADAPTER, Decider, decode_response
-from agentic.providers.openai_responses._decider import STOP_WORDS as STOP_WORDS
-from agentic.providers.openai_responses._decider import StreamedResponse as StreamedResponse
-from agentic.providers.openai_responses._decider import stop_reason as stop_reason
+from agentic.providers.openai_responses._decider import (
+    ADAPTER,
+    Decider,
+    StreamedResponse,
+    decode_response,
+    stop_reason,
+)
 from agentic.providers.openai_responses._decider import usage as usage
-from agentic.providers.openai_responses._decoding import NAME as NAME
-from agentic.providers.openai_responses._decoding import IncrementalDecoder as IncrementalDecoder
-from agentic.providers.openai_responses._decoding import decode as decode
-from agentic.providers.openai_responses._decoding import decode_request as decode_request
-from agentic.providers.openai_responses._encoding import encode as encode
-from agentic.providers.openai_responses._encoding import encode_request
-from agentic.providers.openai_responses._encoding import encode_tools as encode_tools
+from agentic.providers.openai_responses._decoding import IncrementalDecoder, decode, decode_request
+from agentic.providers.openai_responses._encoding import encode, encode_request, encode_tools
 from agentic.providers.overflow import is_context_overflow as is_context_overflow
 
 if typing.TYPE_CHECKING:
     from agentic.providers.openai_responses._validation import validate
 
-__all__ = ["ADAPTER", "Decider", "decode_response", "encode_request", "validate"]
+__all__ = [
+    "ADAPTER",
+    "Decider",
+    "IncrementalDecoder",
+    "StreamedResponse",
+    "decode",
+    "decode_request",
+    "decode_response",
+    "encode",
+    "encode_request",
+    "encode_tools",
+    "stop_reason",
+    "validate",
+]
 
 # No Decider needs it.
 __getattr__, __dir__ = _lazy.load_lazily(__name__, {"validate": "._validation"})

@@ -24,18 +24,8 @@ from agentic.messages import Message, ProviderPayload
 from agentic.protocols import RequestPrefix
 from agentic.providers._bound_requests import input_transformations
 from agentic.providers._model import ModelDecider, ModelStream, counted_tokens, reported_error
-from agentic.providers.kit import (
-    Adapter,
-    HttpApi,
-    RequestForm,
-    Sdk,
-    at,
-    items_at,
-    longest_reply,
-    plain,
-    text_at,
-    validator_in,
-)
+from agentic.providers.kit import Adapter, RequestForm, Sdk, at, items_at, plain, text_at
+from agentic.providers.kit._adapter import HttpApi, longest_reply, validator_in
 from agentic.providers.kit._iterations import context_in, is_server_call, used_server_tools
 from agentic.providers.kit._json import count_at
 from agentic.providers.kit._record import RecordRole, valid_record_role

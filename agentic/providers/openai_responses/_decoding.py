@@ -25,8 +25,9 @@ from typing import Any
 import attrs
 
 from agentic.errors import ConfigError
-from agentic.messages import Media, Message, ProviderPayload, Role, ToolCall, ToolError, ToolResult
-from agentic.providers.kit import Decoded, at, items_at, plain, text_at
+from agentic.messages import Media, Message, ProviderPayload, ToolCall, ToolError, ToolResult
+from agentic.messages._message import Role
+from agentic.providers.kit import at, items_at, plain, text_at
 from agentic.providers.kit._ids import KnownIds
 from agentic.providers.kit._json import json_text
 from agentic.providers.kit._media import (
@@ -37,6 +38,7 @@ from agentic.providers.kit._media import (
     text_with_notes,
 )
 from agentic.providers.kit._messages import (
+    Decoded,
     decoded_call,
     decoded_message,
     decoded_native,

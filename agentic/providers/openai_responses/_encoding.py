@@ -33,17 +33,15 @@ from agentic.messages import Message, ToolCall, close_open_rounds
 from agentic.protocols import RequestPrefix
 from agentic.providers.kit import (
     NameRule,
-    RecordRole,
     UniqueIds,
     arguments_as_text,
     at,
     native_payload,
-    parse_object,
     place_record,
     replace_surrogates,
     text_at,
 )
-from agentic.providers.kit._json import with_arguments, with_object_text
+from agentic.providers.kit._json import parse_object, with_arguments, with_object_text
 from agentic.providers.kit._media import text_with_media
 from agentic.providers.kit._messages import (
     describe_prompt_change,
@@ -53,6 +51,7 @@ from agentic.providers.kit._messages import (
     tool_parameters,
     write_calls,
 )
+from agentic.providers.kit._record import RecordRole
 from agentic.providers.openai_responses._decoding import (
     ANSWERS,
     NAME,

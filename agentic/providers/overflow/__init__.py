@@ -11,9 +11,6 @@ by its token counts.
 """
 
 from agentic.providers.overflow._detection import is_context_overflow, read_overflow
-from agentic.providers.overflow._detection import read_silent_overflow as read_silent_overflow
-from agentic.providers.overflow._error_text import Overflow as Overflow
-from agentic.providers.overflow._size_refusal import SizeRefusal as SizeRefusal
-from agentic.providers.overflow._size_refusal import read_size_refusal as read_size_refusal
+from agentic.providers.overflow._size_refusal import read_size_refusal
 
-__all__ = ["is_context_overflow", "read_overflow"]
+__all__ = ["is_context_overflow", "read_overflow", "read_size_refusal"]

@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from agentic.app.replay import POLICIES
+from agentic.app.replay._policies import POLICIES
 from agentic.app.replay._report import columns_of
 from agentic.history import JsonlStore
 from agentic.messages import Message, ToolCall, ToolResult, to_plain
-from agentic.providers import adapter_names
+from agentic.providers._registry import adapter_names
 
 pytestmark = pytest.mark.slow
 

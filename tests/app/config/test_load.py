@@ -4,6 +4,9 @@ from pathlib import Path
 import pytest
 
 from agentic.app import config
+from agentic.app.config._load import list_agents
+from agentic.app.config._records import StoreSettings, TruncationSettings
+from agentic.app.config._strategies import StrategySettings
 from agentic.errors import ConfigError
 from agentic.truncate import Mode
 
@@ -69,14 +72,14 @@ def test_every_key_is_read() -> None:
             response_reserve=5000,
             summary_model="digest",
         ),
-        truncation=config.TruncationSettings(mode="middle", max_lines=None, max_bytes=16 * 1024),
+        truncation=TruncationSettings(mode="middle", max_lines=None, max_bytes=16 * 1024),
         strategies=(
-            config.StrategySettings(
+            StrategySettings(
                 "clear_tool_outputs", {"max_tokens": 40_000, "keep_tools": ["recall"]}
             ),
-            config.StrategySettings("keep_last"),
+            StrategySettings("keep_last"),
         ),
-        store=config.StoreSettings(kind="sqlite", path="/somewhere/sessions.db"),
+        store=StoreSettings(kind="sqlite", path="/somewhere/sessions.db"),
         max_turns=7,
         tool_timeout_seconds=None,
         turn_output_bytes=4096,
@@ -139,7 +142,7 @@ def test_agent_is_found_by_name_or_file(tmp_path: Path) -> None:
     assert config.load(agents / "quick.yaml") == quick
     assert config.find("agents/quick.yaml", tmp_path) == quick
     assert quick.path == agents / "quick.yaml"
-    assert list(config.list_agents(tmp_path)) == ["quick", "researcher"]
+    assert list(list_agents(tmp_path)) == ["quick", "researcher"]
 
 
 def test_agents_folder_is_searched_first(tmp_path: Path) -> None:
@@ -153,7 +156,7 @@ def test_agents_folder_is_searched_first(tmp_path: Path) -> None:
     (tmp_path / "agents" / "solo.yaml").write_text("max_turns: 3")
 
     assert config.find("solo", tmp_path).max_turns == 3
-    assert config.list_agents(tmp_path)["solo"].name == "solo.yaml"
+    assert list_agents(tmp_path)["solo"].name == "solo.yaml"
 
 
 def test_unknown_agent_lists_the_known_ones(tmp_path: Path) -> None:

@@ -8,11 +8,14 @@ import pytest
 
 from agentic import history, loop, usage
 from agentic.app import config
-from agentic.context.compactors import Digest, ReadAgain, WithRestoration
+from agentic.app.config._records import StoreSettings
+from agentic.context.compactors import Digest, ReadAgain
+from agentic.context.compactors._restoration import WithRestoration
 from agentic.context.strategies import ClearToolOutputs, KeepLast
 from agentic.errors import ConfigError
 from agentic.messages import Message, ToolCall
 from agentic.testing import ScriptedDecider
+from agentic.usage._usage import ReportedCall, collect
 
 TALK = [Message("user", "Is it green?"), Message("assistant", "All tests pass now.")]
 
@@ -192,7 +195,7 @@ def test_runner_has_what_file_says(project: Path) -> None:
 def test_file_may_leave_summaries_to_demand() -> None:
     """`auto_summarize: false` reaches the session."""
     for text, automatic in [("{}", True), ("context: {auto_summarize: false}", False)]:
-        agent = attrs.evolve(config.loads(text), store=config.StoreSettings(kind="memory"))
+        agent = attrs.evolve(config.loads(text), store=StoreSettings(kind="memory"))
         assert agent.session().auto_summarize is automatic
 
 
@@ -240,11 +243,11 @@ def test_summary_models_usage_is_reported(project: Path) -> None:
         )
     agent = _agent(project, "context: {summary_model: my_agent.py:Counted}")
 
-    with usage.collect() as collected:
+    with collect() as collected:
         asyncio.run(_compact(agent, TALK))
 
     used = usage.Usage(input=100, output=20, total=120)
-    assert collected.calls == [usage.ReportedCall(used, "m", "p")]
+    assert collected.calls == [ReportedCall(used, "m", "p")]
 
 
 async def _compact(agent: config.AgentConfig, messages: list[Message]) -> str:

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 import agentic
 from agentic import limits
 from agentic.app import config
+from agentic.app.config._records import TruncationSettings
 from agentic.context.budget import Policy
 from agentic.errors import ConfigError
-from agentic.providers import anthropic
+from agentic.providers.anthropic._decider import reply_tokens
 
 _LIMITS = sorted(limits.CONTEXT_LIMITS.items(), reverse=True)
 _OLLAMA = "model: ollama:qwen3\ncontext_window: 32768\n"
@@ -126,7 +127,7 @@ def test_every_model_gets_a_fitting_policy(name: str) -> None:
     """Also one whose longest reply is as long as its window."""
     agent = config.loads(f"model: anthropic:{name}")
 
-    asked = anthropic.reply_tokens(agent.limits())
+    asked = reply_tokens(agent.limits())
     assert agent.policy().available_tokens + asked <= agent.limits().context_window
 
 
@@ -189,7 +190,7 @@ def test_python_numbers_follow_the_same_rules() -> None:
     with pytest.raises(ConfigError, match=r"more than min_recent_messages \(8\)"):
         config.AgentConfig(context=both).policy()
     with pytest.raises(ConfigError, match="bytes above 0"):
-        config.TruncationSettings(max_bytes="many")  # type: ignore[arg-type]
+        TruncationSettings(max_bytes="many")  # type: ignore[arg-type]
 
 
 def test_budget_numbers_are_written_once() -> None:

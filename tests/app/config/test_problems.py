@@ -6,6 +6,7 @@ import pytest
 
 from agentic.app import config
 from agentic.app.config import ConfigProblems
+from agentic.app.config._problems import Problem
 from agentic.errors import AgenticError, ConfigError
 
 BOMB = "a: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -13,7 +14,7 @@ BOMB = "a: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
 )
 
 
-def _problems(text: str) -> list[config.Problem]:
+def _problems(text: str) -> list[Problem]:
     with pytest.raises(ConfigProblems) as caught:
         config.loads(text, "quick.yaml", environ={})
     return list(caught.value.problems)
@@ -570,6 +571,6 @@ def test_text_at_the_limit_is_read(tmp_path: Path) -> None:
 
 def test_no_problem_ends_in_two_stops() -> None:
     """Also where the remedy is a sentence of somebody else."""
-    problem = config.Problem("quick.yaml", 1, "model", "3", "a model", "Call somebody.")
+    problem = Problem("quick.yaml", 1, "model", "3", "a model", "Call somebody.")
 
     assert str(problem).endswith("got 3; Call somebody")

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from agentic.app import config
+from agentic.app.config._records import schema
 
 SHIPPED = Path(config.__file__).parent / "agent.schema.json"
 VALID = [
@@ -76,7 +77,7 @@ INVALID = [
 
 
 def _accepted_by_schema(text: str) -> bool:
-    validator = jsonschema.Draft7Validator(config.schema())
+    validator = jsonschema.Draft7Validator(schema())
     return bool(validator.is_valid(yaml.safe_load(text)))
 
 
@@ -93,12 +94,12 @@ def test_the_shipped_file_is_current(capsys: pytest.CaptureFixture[str]) -> None
     runpy.run_module("agentic.app.config", run_name="__main__")
 
     assert SHIPPED.read_text() == capsys.readouterr().out
-    assert json.loads(SHIPPED.read_text()) == config.schema()
+    assert json.loads(SHIPPED.read_text()) == schema()
 
 
 def test_the_schema_is_one() -> None:
     """By its own schema."""
-    jsonschema.Draft7Validator.check_schema(config.schema())
+    jsonschema.Draft7Validator.check_schema(schema())
 
 
 @pytest.mark.parametrize("text", VALID)
@@ -115,7 +116,7 @@ def test_both_refuse_what_is_invalid(text: str) -> None:
 
 def test_every_key_is_described_with_default() -> None:
     """An editor shows them beside the key; they are the records' own."""
-    properties = config.schema()["properties"]
+    properties = schema()["properties"]
 
     def described(section: dict[str, Any]) -> bool:
         return all(key["description"] for key in section["properties"].values())

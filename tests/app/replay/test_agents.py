@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from agentic.app.replay import Transcript, TranscriptUnreadable, find_sessions, read_transcripts
-from agentic.app.replay._transcripts import leads_to_session
+from agentic.app.replay import Transcript, TranscriptUnreadable, read_transcripts
+from agentic.app.replay._transcripts import find_sessions, leads_to_session
 from agentic.history.sqlite import SqliteSessions
 from agentic.messages import Message, ToolCall, ToolError
 

@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 
 from agentic.app.replay import (
-    POLICIES,
     ContextLimits,
-    Replayed,
     Report,
     Transcript,
     TranscriptUnreadable,
     make_policy,
     read_transcripts,
-    render_page,
     replay,
 )
 from agentic.app.replay._judge import text_of
+from agentic.app.replay._page import render_page
+from agentic.app.replay._policies import POLICIES
+from agentic.app.replay._records import Replayed
 from agentic.context import budget
 from agentic.tokens import CharCounter
 

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentic.app.replay import PromptCache, price_of
 from agentic.app.replay._judge import Point, _terms_in, argument_texts, points_of, text_of
+from agentic.app.replay._records import PromptCache, price_of
 from agentic.app.replay._report import PolicyRow, best_of, columns_of, verdict_of
 from agentic.app.replay._validity import Validity, adapters_of
 from agentic.context.compactors import Digest
 from agentic.errors import ConfigError
 from agentic.messages import Message, ToolCall, ToolResult
-from agentic.providers import adapter_names
+from agentic.providers._registry import adapter_names
 from agentic.tokens import CharCounter
 
 TEXT = st.text("abc", max_size=5)

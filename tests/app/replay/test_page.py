@@ -10,7 +10,9 @@ from typing import Any, TypeAlias
 import attrs
 import pytest
 
-from agentic.app.replay import Cut, Replayed, Report, SentRequest, Transcript, render_page
+from agentic.app.replay import Report, Transcript
+from agentic.app.replay._page import render_page
+from agentic.app.replay._records import Cut, Replayed, SentRequest
 from agentic.app.replay._report import columns_of
 from agentic.messages import Message
 

@@ -6,16 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agentic.app.replay import (
-    ContextLimits,
-    Replayed,
-    Report,
-    Transcript,
-    cost_of,
-    make_policy,
-    price_of,
-    replay,
-)
+from agentic.app.replay import ContextLimits, Report, Transcript, make_policy, replay
+from agentic.app.replay._records import Replayed, cost_of, price_of
 from agentic.context import budget
 from agentic.messages import Message, ToolCall, ToolResult
 from agentic.tokens import CharCounter

@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from agentic.app.replay import (
-    AS_RECORDED,
     ContextLimits,
-    CountedTranscript,
-    Replayed,
     Report,
     Transcript,
     make_policy,
     read_transcripts,
     replay,
 )
+from agentic.app.replay._policies import AS_RECORDED
 from agentic.app.replay._reading import RecordedCompaction
+from agentic.app.replay._records import Replayed
+from agentic.app.replay._replay import CountedTranscript
 from agentic.context import budget
 from agentic.history import JsonlStore
 from agentic.messages import Message

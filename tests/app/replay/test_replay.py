@@ -7,20 +7,14 @@ from collections.abc import Callable, Sequence
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from agentic.app.replay import (
-    POLICIES,
-    ContextLimits,
-    Replayed,
-    ReplayPolicy,
-    Transcript,
-    cost_of,
-    make_policy,
-    replay,
-)
+from agentic.app.replay import ContextLimits, Transcript, make_policy, replay
+from agentic.app.replay._policies import POLICIES, ReplayPolicy
+from agentic.app.replay._records import Replayed, cost_of
 from agentic.context import budget
 from agentic.context.strategies import FitContextWindow
 from agentic.errors import ConfigError
-from agentic.messages import Message, Role, ToolCall, ToolResult
+from agentic.messages import Message, ToolCall, ToolResult
+from agentic.messages._message import Role
 from agentic.testing import conversations
 from agentic.tokens import CharCounter, count_tokens
 

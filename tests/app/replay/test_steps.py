@@ -7,18 +7,10 @@ from typing import Any
 
 import pytest
 
-from agentic.app.replay import (
-    ContextLimits,
-    Replayed,
-    Report,
-    SentRequest,
-    Series,
-    Transcript,
-    make_policy,
-    render_page,
-    replay,
-)
+from agentic.app.replay import ContextLimits, Report, Transcript, make_policy, replay
 from agentic.app.replay._judge import text_of
+from agentic.app.replay._page import render_page
+from agentic.app.replay._records import Replayed, SentRequest, Series
 from agentic.app.replay._steps import StepBudget, step_data
 from agentic.context import budget
 from agentic.messages import Message, ToolCall, ToolResult

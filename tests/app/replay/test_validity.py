@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from agentic.app.replay._validity import Validity, adapters_of, refusal_of
 from agentic.context.strategies import ClearToolOutputs
 from agentic.messages import Message
-from agentic.providers import adapter_names, anthropic, openai_responses
+from agentic.providers import anthropic, openai_responses
+from agentic.providers._registry import adapter_names
 from agentic.testing import conversations
 from agentic.tokens import CharCounter
 
@@ -114,7 +115,7 @@ class Counted:
     """The rules of a provider, and how many messages they were asked about."""
 
     messages: int = 0
-    name = anthropic.NAME
+    name = anthropic.ADAPTER.name
 
     def encode_request(self, messages: list[Message]) -> Mapping[str, Any]:
         """Encode them, and count."""

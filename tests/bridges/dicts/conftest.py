@@ -25,7 +25,7 @@ WIRES = [openai_chat, openai_responses, anthropic, gemini, bedrock, cohere, olla
 KEYS = {"openai_responses": "input", "gemini": "contents"}
 
 
-@pytest.fixture(params=WIRES, ids=lambda wire: wire.NAME)
+@pytest.fixture(params=WIRES, ids=lambda wire: wire.ADAPTER.name)
 def wire(request: pytest.FixtureRequest) -> ModuleType:
     """Return each of the seven wires."""
     found: ModuleType = request.param
@@ -43,7 +43,7 @@ class Forms:
     def to_items(wire: ModuleType, messages: Sequence[Message]) -> list[Any]:
         """Write a conversation as its owner would keep it: JSON data without a system prompt."""
         request = wire.encode_request(messages)
-        items = copy.deepcopy(request[KEYS.get(wire.NAME, "messages")])
+        items = copy.deepcopy(request[KEYS.get(wire.ADAPTER.name, "messages")])
         items = items if isinstance(items, list) else [{"role": "user", "content": items}]
         if messages[-1:] and messages[-1].role == "assistant" and items[-1].get("role") == "user":
             del items[-1]  # a word of the user's, which the adapter adds after a last reply
@@ -52,7 +52,7 @@ class Forms:
     @staticmethod
     def problems(wire: ModuleType, items: Sequence[Any]) -> set[str]:
         """Name the rules that a list of items breaks by the wire's own validator."""
-        request: dict[str, Any] = {KEYS.get(wire.NAME, "messages"): list(items)}
+        request: dict[str, Any] = {KEYS.get(wire.ADAPTER.name, "messages"): list(items)}
         if wire is anthropic:
             request |= {"max_tokens": 100, "model": "claude-3-5-haiku-latest"}
         if wire is bedrock:

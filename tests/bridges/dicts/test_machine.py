@@ -216,7 +216,7 @@ class _Owner(RuleBasedStateMachine):
     )
     def begin(self, policy: str, strategy: str, slow: bool, as_system: bool, rounds: int) -> None:
         """Choose how the conversation is kept short."""
-        self.name = self.wire.NAME
+        self.name = self.wire.ADAPTER.name
         self.settings = policy, strategy, slow
         self.record_role = "system" if as_system and self.name not in _TURNS else "user"
         self.conversation = self._make(None)

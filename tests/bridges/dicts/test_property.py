@@ -116,7 +116,7 @@ class _Owner:
             self.items[at] = json.loads(text)
 
 
-@pytest.mark.parametrize("wire", _WIRES, ids=lambda wire: wire.NAME)
+@pytest.mark.parametrize("wire", _WIRES, ids=lambda wire: wire.ADAPTER.name)
 @given(operations=st.lists(_OPERATIONS, min_size=8, max_size=40))
 @settings(max_examples=40)
 def test_any_list_history_is_sent_well(
@@ -143,7 +143,7 @@ def test_any_list_history_is_sent_well(
         assert len({id(item) for item in sent}) == len(sent)
 
 
-@pytest.mark.parametrize("wire", _WIRES, ids=lambda wire: wire.NAME)
+@pytest.mark.parametrize("wire", _WIRES, ids=lambda wire: wire.ADAPTER.name)
 @given(conversations(damaged=False, max_rounds=12), st.integers(150, 1200))
 @settings(max_examples=40)
 def test_every_conversation_start_is_sent_well(
@@ -159,7 +159,7 @@ def test_every_conversation_start_is_sent_well(
         assert forms.problems(wire, sent) <= forms.problems(wire, items[:end]) - {"unanswered_call"}
 
 
-@pytest.mark.parametrize("wire", _WIRES, ids=lambda wire: wire.NAME)
+@pytest.mark.parametrize("wire", _WIRES, ids=lambda wire: wire.ADAPTER.name)
 @given(conversations(), st.data())
 @settings(max_examples=60)
 def test_incremental_reading_equals_whole_reading(
@@ -182,7 +182,7 @@ def test_incremental_reading_equals_whole_reading(
         assert [m for each in found for m in each.messages] == wire.decode(items[:end])
 
 
-@pytest.mark.parametrize("wire", _WIRES, ids=lambda wire: wire.NAME)
+@pytest.mark.parametrize("wire", _WIRES, ids=lambda wire: wire.ADAPTER.name)
 @given(operations=st.lists(_OPERATIONS, min_size=20, max_size=40))
 @settings(max_examples=20)
 def test_resending_sent_items_piles_nothing_up(
@@ -207,7 +207,7 @@ def test_resending_sent_items_piles_nothing_up(
 
 
 @pytest.mark.corpus
-@pytest.mark.parametrize("wire", _WIRES, ids=lambda wire: wire.NAME)
+@pytest.mark.parametrize("wire", _WIRES, ids=lambda wire: wire.ADAPTER.name)
 def test_some_recorded_sessions_are_sent_well(
     forms: Any, wire: ModuleType, transcripts: dict[str, list[Message]]
 ) -> None:
@@ -218,7 +218,7 @@ def test_some_recorded_sessions_are_sent_well(
 
 @pytest.mark.corpus
 @pytest.mark.long
-@pytest.mark.parametrize("wire", _WIRES, ids=lambda wire: wire.NAME)
+@pytest.mark.parametrize("wire", _WIRES, ids=lambda wire: wire.ADAPTER.name)
 def test_every_recorded_session_is_sent_well(
     forms: Any, wire: ModuleType, transcripts: dict[str, list[Message]]
 ) -> None:

@@ -49,13 +49,15 @@ def test_a_request_is_sent_well(forms: Any, wire: ModuleType) -> None:
     assert sent["temperature"] == 0.5
     assert json.dumps(sent).count("[Context Summary") == 1
     assert len(json.dumps(sent)) < len(json.dumps(request)) / 2
-    items = sent[{"openai_responses": "input", "gemini": "contents"}.get(wire.NAME, "messages")]
+    items = sent[
+        {"openai_responses": "input", "gemini": "contents"}.get(wire.ADAPTER.name, "messages")
+    ]
     assert not forms.problems(wire, items)
 
 
 def test_all_but_the_list_stays_as_it_is(forms: Any, wire: ModuleType) -> None:
     """The system prompt too: the record is the first message that is no system message."""
-    key = {"openai_responses": "input", "gemini": "contents"}.get(wire.NAME, "messages")
+    key = {"openai_responses": "input", "gemini": "contents"}.get(wire.ADAPTER.name, "messages")
     request = _request(forms, wire)
 
     sent = forms.make(wire).fit_request(request)
@@ -67,7 +69,7 @@ def test_all_but_the_list_stays_as_it_is(forms: Any, wire: ModuleType) -> None:
     assert "[Context Summary" in json.dumps(record)
 
 
-@pytest.mark.parametrize("wire", [anthropic, gemini, bedrock], ids=lambda wire: wire.NAME)
+@pytest.mark.parametrize("wire", [anthropic, gemini, bedrock], ids=lambda wire: wire.ADAPTER.name)
 def test_positions_do_not_count_the_summary(forms: Any, wire: ModuleType) -> None:
     """Of an owner who sends on what was sent, they count the record, which is one of the items."""
     key = "contents" if wire is gemini else "messages"
@@ -88,7 +90,7 @@ def test_positions_do_not_count_the_summary(forms: Any, wire: ModuleType) -> Non
 @pytest.mark.parametrize("is_restarted", [False, True])
 def test_a_request_may_be_sent_on(forms: Any, wire: ModuleType, *, is_restarted: bool) -> None:
     """`request = fit_request(request)` is legal: its summary is folded into the next one."""
-    key = {"openai_responses": "input", "gemini": "contents"}.get(wire.NAME, "messages")
+    key = {"openai_responses": "input", "gemini": "contents"}.get(wire.ADAPTER.name, "messages")
     conversation, request, count = forms.make(wire), _request(forms, wire, 1), 0
     for number in range(30):
         items = forms.to_items(wire, forms.exchange(number, calls=1))
@@ -114,7 +116,7 @@ def test_record_inside_a_users_content_is_known(
     """As frameworks write it that join messages of one role: by its block, never by its heading."""
     if wire in (cohere, ollama):
         pytest.skip("their texts are no blocks")
-    key = {"openai_responses": "input", "gemini": "contents"}.get(wire.NAME, "messages")
+    key = {"openai_responses": "input", "gemini": "contents"}.get(wire.ADAPTER.name, "messages")
     conversation, request, count = forms.make(wire), _request(forms, wire, 1), 0
     for number in range(30):
         items = forms.to_items(wire, forms.exchange(number, calls=1))
@@ -274,7 +276,9 @@ def test_record_role_is_an_option(forms: Any, wire: ModuleType) -> None:
     assert roles == {"system"}
 
 
-@pytest.mark.parametrize("wire", [openai_chat, openai_responses], ids=lambda wire: wire.NAME)
+@pytest.mark.parametrize(
+    "wire", [openai_chat, openai_responses], ids=lambda wire: wire.ADAPTER.name
+)
 def test_list_kept_from_an_earlier_version_is_mended(forms: Any, wire: ModuleType) -> None:
     """Its summary is a second system message, which is replaced by a record of the user role."""
     key = "input" if wire is openai_responses else "messages"

@@ -105,7 +105,7 @@ def _result(call_id: str) -> Message:
 @pytest.mark.parametrize(
     "wire",
     [*_ANSWERED, *_MERGED, anthropic, ollama, openai_responses],
-    ids=lambda wire: wire.NAME,
+    ids=lambda wire: wire.ADAPTER.name,
 )
 @given(messages=_runs(), cuts=st.booleans(), restarts=st.booleans())
 def test_any_run_of_replies_is_accepted(

@@ -111,7 +111,7 @@ class _Session(RuleBasedStateMachine):
         self.items.append(self.client.user(f"u{self.number} please stop soon"))
         self.next_calls = calls
         results = self._results(self._send())
-        if self.client.module.NAME in {"openai_chat", "openai_responses"}:
+        if self.client.module.ADAPTER.name in {"openai_chat", "openai_responses"}:
             self.items += results[:answered]
         self._turn(f"u{self.number} please do something else", [])
 
@@ -257,7 +257,7 @@ class _Session(RuleBasedStateMachine):
                 for item, following in zip(self.items, after, strict=True)
                 if item["role"] != following.get("role")
             ]
-        if self.client.module.NAME == "openai_responses":
+        if self.client.module.ADAPTER.name == "openai_responses":
             after = [*self.items[1:], {}]
             self.items[:] = [
                 item

@@ -102,7 +102,7 @@ def test_result_beside_an_orphan_is_the_owners(forms: Any) -> None:
     assert [id(item) for item in sent] == [id(item) for item in talk]
 
 
-@pytest.mark.parametrize("wire", [anthropic, bedrock, gemini], ids=lambda wire: wire.NAME)
+@pytest.mark.parametrize("wire", [anthropic, bedrock, gemini], ids=lambda wire: wire.ADAPTER.name)
 def test_what_parts_two_items_stays(forms: Any, wire: ModuleType) -> None:
     """An orphan in front comes or goes: what was sent before is sent again, with no word between.
 
@@ -137,7 +137,9 @@ def test_refused_request_explains_all_that_is_missing(forms: Any) -> None:
     assert gone <= {at for each in conversation.explain() for at in each.positions}
 
 
-@pytest.mark.parametrize("wire", [openai_chat, anthropic, bedrock], ids=lambda wire: wire.NAME)
+@pytest.mark.parametrize(
+    "wire", [openai_chat, anthropic, bedrock], ids=lambda wire: wire.ADAPTER.name
+)
 def test_refused_list_is_read_as_it_is_now(forms: Any, wire: ModuleType) -> None:
     """`refused=True` sends the newest message, and nothing that was taken back meanwhile."""
     talk, more = _talk(forms, wire, rounds=8), _talk(forms, wire, 8, 1)

@@ -25,7 +25,7 @@ from agentic.testing import conversations
 
 WIRES = [anthropic, bedrock, cohere, gemini, ollama, openai_chat, openai_responses]
 KEYS = {"openai_responses": "input", "gemini": "contents"}
-BY_NAME = {wire.NAME: wire for wire in WIRES}
+BY_NAME = {wire.ADAPTER.name: wire for wire in WIRES}
 # What both wires write alike, so that each reads the other's: but for the plan of a reply, the
 # arguments as an object, and the name of a result's tool.
 SHARED = {frozenset({"openai_chat", "cohere"})}
@@ -36,13 +36,13 @@ ROUND = [
 pairs = pytest.mark.parametrize(
     ("wire", "other"),
     [(wire, other) for wire in WIRES for other in WIRES if wire is not other],
-    ids=lambda wire: wire.NAME,
+    ids=lambda wire: wire.ADAPTER.name,
 )
 
 
 def items_of(wire: ModuleType, messages: list[Message]) -> list[Any]:
     """Return the items that an owner of this wire would have."""
-    items = wire.encode_request(messages)[KEYS.get(wire.NAME, "messages")]
+    items = wire.encode_request(messages)[KEYS.get(wire.ADAPTER.name, "messages")]
     return [items] if isinstance(items, str) else items
 
 
@@ -71,9 +71,9 @@ def test_list_of_another_wire_is_refused_with_its_name(wire: ModuleType, other: 
 
     if isinstance(result, ConfigError):
         assert result.name.startswith("messages[")
-        assert f"providers.{other.NAME}" in str(result)
+        assert f"providers.{other.ADAPTER.name}" in str(result)
     else:
-        assert frozenset({wire.NAME, other.NAME}) in SHARED
+        assert frozenset({wire.ADAPTER.name, other.ADAPTER.name}) in SHARED
         assert result == read_as(other, items)
 
 
@@ -96,11 +96,11 @@ def test_no_call_is_taken_for_something_else(
 def test_own_list_is_never_refused(wire: ModuleType, conversation: list[Message]) -> None:
     """Whatever was in the history that it was written from."""
     for position, item in enumerate(items_of(wire, conversation)):
-        check_wire(position, item, wire.NAME)
+        check_wire(position, item, wire.ADAPTER.name)
 
 
 @pytest.mark.parametrize(
-    "wire", [w for w in WIRES if w not in (openai_responses, gemini)], ids=lambda w: w.NAME
+    "wire", [w for w in WIRES if w not in (openai_responses, gemini)], ids=lambda w: w.ADAPTER.name
 )
 def test_item_without_role_is_refused(wire: ModuleType) -> None:
     """Its text would not be anybody's, and a server refuses it."""

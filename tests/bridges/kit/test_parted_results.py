@@ -99,7 +99,7 @@ def _encoded(wire: Any, items: list[_Item]) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    "wire", [openai_chat, cohere, bedrock, anthropic], ids=lambda wire: wire.NAME
+    "wire", [openai_chat, cohere, bedrock, anthropic], ids=lambda wire: wire.ADAPTER.name
 )
 @given(messages=_runs(), restarts=st.booleans())
 def test_any_run_is_accepted_as_frameworks_send_it(

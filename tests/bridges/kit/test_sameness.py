@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from agentic.bridges.dicts._items import ItemMirror, WireForm
 from agentic.bridges.dicts._write import RequestWriter
-from agentic.bridges.kit import Mirror
+from agentic.bridges.kit._mirror import Mirror
 from agentic.messages import Message, ToolCall, ToolResult
 from agentic.providers import anthropic, openai_chat
 

@@ -31,7 +31,8 @@ from agentic.bridges.openai_agents import InputFilter, StoreSession
 from agentic.context.compactors import Continuation, Digest
 from agentic.errors import ConfigError
 from agentic.history import MemoryStore
-from agentic.messages import Message, read_summary
+from agentic.messages import Message
+from agentic.messages._landmarks import read_summary
 from agentic.providers import openai_responses
 from agentic.testing import conversations
 from agentic.tokens import EstimateCounter

@@ -14,6 +14,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from agentic.bridges import otel
+from agentic.bridges.otel._instrument import Instrumentation
 
 
 class _Open(SpanProcessor):
@@ -39,7 +40,7 @@ class Recorded:
     _reader: InMemoryMetricReader
     _open: _Open
 
-    def instrument(self, target: Any, **options: Any) -> otel.Instrumentation:
+    def instrument(self, target: Any, **options: Any) -> Instrumentation:
         """Instrument an object, with these providers."""
         providers = {
             "tracer_provider": self.tracer_provider,

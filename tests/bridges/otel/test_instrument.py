@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from opentelemetry import trace
@@ -20,6 +20,9 @@ from agentic.messages import Message, ToolCall
 from agentic.session import Session
 from agentic.testing import ScriptedDecider, ScriptedExecutor
 from agentic.tokens import CharCounter
+
+if TYPE_CHECKING:
+    from agentic.bridges.otel._instrument import Instrumentation
 
 _LONG = [Message("assistant", "word " * 200) for _ in range(10)]
 
@@ -170,7 +173,7 @@ def test_uninstrumented_nothing_is_recorded(recorded: Any) -> None:
 def test_open_run_is_recorded_to_its_end(recorded: Any) -> None:
     """Whoever stops observing in the middle leaves no span open, and no receiver behind."""
     before = _receivers()
-    found: list[otel.Instrumentation] = []
+    found: list[Instrumentation] = []
 
     def stop(_: ToolCall) -> str:
         found[0].uninstrument()

@@ -2,7 +2,7 @@
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
 
-from agentic.bridges.kit import Mirror
+from agentic.bridges.kit._mirror import Mirror
 from agentic.bridges.pydantic_ai._form import PydanticForm
 
 

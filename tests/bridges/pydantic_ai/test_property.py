@@ -18,14 +18,14 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from agentic.bridges.kit import Mirror
+from agentic.bridges.kit._mirror import Mirror
 from agentic.bridges.kit._runs import answer_each_call
 from agentic.bridges.pydantic_ai import ContextBudget, to_messages, to_model_messages
 from agentic.bridges.pydantic_ai._form import PydanticForm
 from agentic.context.budget import Policy
 from agentic.context.view import View
 from agentic.messages import ContextSummary, Message, split_rounds
-from agentic.providers.kit import move_record
+from agentic.providers.kit._record import move_record
 from agentic.testing import conversations
 from agentic.tokens import CharCounter
 

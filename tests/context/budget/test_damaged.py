@@ -11,16 +11,17 @@ from hypothesis import strategies as st
 
 from agentic import history
 from agentic.context import compactors
-from agentic.context.budget import Compaction, CompactionTarget, Compactor, Manager, Policy
+from agentic.context.budget import Compaction, Compactor, Manager, Policy
+from agentic.context.budget._compaction import CompactionTarget
 from agentic.context.view import View
 from agentic.messages import (
     Message,
     ToolResult,
     close_open_rounds,
-    find_task,
     leading_system_count,
     split_rounds,
 )
+from agentic.messages._landmarks import find_task
 from agentic.testing import conversations
 from agentic.tokens import CharCounter, count_tokens
 

@@ -9,7 +9,8 @@ from typing import Any
 import attrs
 import pytest
 
-from agentic.context.budget import Compaction, CompactionTarget, Manager, Policy
+from agentic.context.budget import Compaction, Manager, Policy
+from agentic.context.budget._compaction import CompactionTarget
 from agentic.errors import CompactionRefused
 from agentic.events import ContextCompactionEnd, context_compaction_end
 from agentic.messages import Message, from_plain, to_plain

@@ -6,7 +6,8 @@ from typing import Any
 import attrs
 import pytest
 
-from agentic.context.budget import CompactionTarget, Manager, Policy
+from agentic.context.budget import Manager, Policy
+from agentic.context.budget._compaction import CompactionTarget
 from agentic.events import (
     ContextCompactionEnd,
     ContextCompactionStart,

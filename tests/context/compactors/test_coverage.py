@@ -11,7 +11,8 @@ from agentic import events
 from agentic.context.budget import Compaction, Manager, Policy
 from agentic.context.compactors import Continuation, Digest, first_of, with_coverage
 from agentic.errors import ConfigError
-from agentic.messages import Coverage, Message, ToolCall, ToolResult, from_plain, to_plain
+from agentic.messages import Message, ToolCall, ToolResult, from_plain, to_plain
+from agentic.messages._coverage import Coverage
 from agentic.protocols import CompactionContext, Decision, Input, LastRequest
 from agentic.testing import EventRecorder, check_compactor
 from agentic.tokens import CharCounter

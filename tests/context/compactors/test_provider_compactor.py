@@ -15,7 +15,8 @@ from agentic.errors import RequestFailed
 from agentic.history import MemoryStore
 from agentic.limits import ModelLimits
 from agentic.loop import Decision, Input, Runner
-from agentic.messages import Message, NativeCompaction
+from agentic.messages import Message
+from agentic.messages._provider_compaction import NativeCompaction
 from agentic.providers import anthropic, openai_chat, openai_responses
 from agentic.session import Session
 from agentic.testing import AgentScript, ModelServer, ScriptedAnswer

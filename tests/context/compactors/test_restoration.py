@@ -14,7 +14,8 @@ from agentic.context.view import View
 from agentic.errors import ConfigError
 from agentic.history import MemoryStore
 from agentic.loop import Runner
-from agentic.messages import Message, Restoration, ToolCall, ToolResult, from_plain, to_plain
+from agentic.messages import Message, ToolCall, ToolResult, from_plain, to_plain
+from agentic.messages._restoration import Restoration
 from agentic.protocols import CompactionContext, Decision, Input
 from agentic.providers import anthropic, openai_chat
 from agentic.testing import check_compactor

@@ -6,7 +6,6 @@ from typing import Any
 import attrs
 import pytest
 
-from agentic import usage
 from agentic.context.budget import Compaction, Compactor, Manager, Policy
 from agentic.context.compactors import Digest, Model, first_of, with_digest
 from agentic.errors import ContextOverflow
@@ -14,7 +13,7 @@ from agentic.events import ContextCompactionEnd, context_compaction_end
 from agentic.messages import Message
 from agentic.testing import EventRecorder
 from agentic.tokens import approx_token_counter
-from agentic.usage import Usage
+from agentic.usage import Usage, report
 
 ONE = Usage(input=100, output=20)
 TALK = [Message("assistant", f"{number} " + "word " * 100) for number in range(12)]
@@ -28,7 +27,7 @@ class Asked:
 
     async def __call__(self, _: str) -> str:
         """Answer."""
-        usage.report(ONE)
+        report(ONE)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, BaseException):
             raise answer
@@ -88,7 +87,7 @@ def test_a_cancelled_summary_tells_its_usage() -> None:
     """In the event, as there is no Compaction."""
 
     async def ask(_: str) -> str:
-        usage.report(ONE)
+        report(ONE)
         await asyncio.Event().wait()
         raise NotImplementedError
 

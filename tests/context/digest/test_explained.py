@@ -3,7 +3,8 @@
 import json
 
 from agentic.context.budget import Policy
-from agentic.context.compactors import Digest, explain_note
+from agentic.context.compactors import Digest
+from agentic.context.digest._explained import explain_note
 from agentic.context.view import View
 from agentic.messages import Message, ToolCall, ToolError, ToolResult
 from agentic.tokens import CharCounter

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from agentic.context import budget, view
 from agentic.context.strategies import ClearToolOutputs
 from agentic.errors import ConfigError
-from agentic.messages import Media, Message, ToolCall, ToolResult, find_task, split_rounds
+from agentic.messages import Media, Message, ToolCall, ToolResult, split_rounds
+from agentic.messages._landmarks import find_task
 from agentic.providers import anthropic, bedrock, gemini, openai_chat, openai_responses
 from agentic.testing import conversations
 from agentic.tokens import CharCounter, count_tokens
@@ -115,7 +116,7 @@ def test_old_media_become_a_line() -> None:
     assert shown[3] is talk[3]
 
 
-@pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.NAME)
+@pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.ADAPTER.name)
 def test_what_was_cleared_is_not_sent(adapter: ModuleType) -> None:
     """Although the provider's own items of a decoded message still hold it."""
     image = attrs.evolve(IMAGE, data=b"image of the first request")

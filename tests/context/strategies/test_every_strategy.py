@@ -24,10 +24,10 @@ from agentic.messages import (
     Round,
     ToolCall,
     ToolResult,
-    find_task,
     leading_system_count,
     split_rounds,
 )
+from agentic.messages._landmarks import find_task
 from agentic.testing import conversations
 from agentic.tokens import CharCounter, count_tokens
 

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentic.context.compactors import Digest
-from agentic.context.strategies import Chain, ClearToolOutputs, FitContextWindow, SyncSummarizer
+from agentic.context.strategies import Chain, ClearToolOutputs, FitContextWindow
+from agentic.context.strategies._strategy import SyncSummarizer
 from agentic.errors import ConfigError
 from agentic.messages import Message, ToolCall, ToolResult, close_open_rounds, split_rounds
 from agentic.testing import conversations

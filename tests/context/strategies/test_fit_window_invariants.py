@@ -13,10 +13,10 @@ from agentic.messages import (
     Round,
     ToolCall,
     close_open_rounds,
-    find_task,
     leading_system_count,
     split_rounds,
 )
+from agentic.messages._landmarks import find_task
 from agentic.testing import conversations
 from agentic.tokens import CharCounter, count_tokens
 

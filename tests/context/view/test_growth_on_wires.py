@@ -132,7 +132,7 @@ class _Owner:
         return self.client.user(text or "")
 
 
-@pytest.mark.parametrize("client", _CLIENTS, ids=lambda client: client.module.NAME)
+@pytest.mark.parametrize("client", _CLIENTS, ids=lambda client: client.module.ADAPTER.name)
 @given(steps=_STEPS, chain=st.sampled_from(_CHAINS), strict=st.booleans())
 @example(steps=[("turn", 1), ("interrupt", 0), ("rewind", 1)], chain=[], strict=True)
 @settings(max_examples=15, deadline=None)

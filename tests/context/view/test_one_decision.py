@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentic.app.replay import ReplayPolicy
+from agentic.app.replay._policies import ReplayPolicy
 from agentic.compat.open_agent_sdk import (
     ContextConfig,
     ImportanceStrategy,

@@ -7,7 +7,8 @@ from rich.console import Console
 from agentic.bridges.dicts import Conversation
 from agentic.context.budget import Policy
 from agentic.context.compactors import Digest
-from agentic.context.view import Explanation, View
+from agentic.context.view import View
+from agentic.context.view._picture import Explanation
 from agentic.messages import Message, ToolCall, ToolResult
 from agentic.protocols import ToolDefinition
 from agentic.providers import openai_chat

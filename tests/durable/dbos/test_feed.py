@@ -9,6 +9,7 @@ from typing import Any
 from agentic import events
 from agentic.durable.dbos._feed import Feed
 from agentic.durable.dbos._tables import Tables
+from agentic.events._sending import send
 
 
 class SlowTables(Tables):
@@ -81,10 +82,10 @@ def test_compactions_and_epochs_are_reported(tmp_path: Path) -> None:
         feed.connect(runner)
         for run in ("run", "other"):
             beside: Any = {"sender": runner, "run_id": run}
-            await events.send(
+            await send(
                 events.context_compaction_end, record=events.ContextCompactionEnd, **beside, **end
             )
-            await events.send(events.epoch_start, record=events.EpochStart, **beside, **epoch)
+            await send(events.epoch_start, record=events.EpochStart, **beside, **epoch)
         feed.disconnect()
         await feed.flush()
 

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from agentic.errors import ConfigError, HistoryConflict
-from agentic.history import Lease, LeasedSessions
+from agentic.history._abilities import Lease, LeasedSessions
 from agentic.history.postgres import PostgresSessions, PostgresStore
 from agentic.history.postgres._rows import Fence, acquire
 from agentic.messages import Message

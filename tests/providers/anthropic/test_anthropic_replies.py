@@ -10,7 +10,8 @@ from agentic.loop import Decision
 from agentic.messages import Message, ToolCall
 from agentic.providers import anthropic
 from agentic.tools import ToolDefinition
-from agentic.usage import StopReason, UnknownStopWord, Usage, unknown_words_raise
+from agentic.usage import StopReason, Usage, unknown_words_raise
+from agentic.usage._stop import UnknownStopWord
 
 THINKING = {"type": "thinking", "thinking": "Look first.", "signature": "EqQBCgIYAhIM"}
 TEXT = {"type": "text", "text": "I look."}

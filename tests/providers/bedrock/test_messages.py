@@ -9,6 +9,7 @@ import pytest
 
 from agentic.messages import ContextSummary, Media, Message, ProviderPayload, ToolCall, ToolResult
 from agentic.providers import bedrock
+from agentic.providers.bedrock._decoding import for_boto3
 from agentic.tools import ToolDefinition
 
 CALL = {"toolUse": {"toolUseId": "t1", "name": "top_song", "input": {"sign": "WZPZ"}}}
@@ -341,7 +342,7 @@ def test_boto3_bytes_are_base64_in_payloads(data: bytes | bytearray) -> None:
 
     assert json.dumps(messages[0].native and messages[0].native.payload)
     assert messages[0].media[0].data == b"ab"
-    assert bedrock.for_boto3({"messages": bedrock.encode(messages)})["messages"] == given
+    assert for_boto3({"messages": bedrock.encode(messages)})["messages"] == given
 
 
 def test_bytes_like_argument_stays_text() -> None:
@@ -349,7 +350,7 @@ def test_bytes_like_argument_stays_text() -> None:
     call = {"toolUse": {"toolUseId": "t1", "name": "x", "input": {"source": {"bytes": "YWJj"}}}}
     request = {"messages": [{"role": "assistant", "content": [call]}]}
 
-    assert bedrock.for_boto3(request) == request
+    assert for_boto3(request) == request
 
 
 def test_id_repeated_in_turn_is_changed() -> None:
@@ -413,5 +414,5 @@ def test_overly_deep_arguments_are_text(depth: int) -> None:
     request = bedrock.encode_request([Message("user", "Hi"), rebuilt])
 
     assert bedrock.validate(request) == []
-    (block,) = bedrock.for_boto3(request)["messages"][1]["content"]
+    (block,) = for_boto3(request)["messages"][1]["content"]
     assert block["toolUse"]["input"] == {"unparsed_arguments": arguments}

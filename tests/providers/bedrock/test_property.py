@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.providers import bedrock
+from agentic.providers.bedrock._decoding import for_boto3
 
 LLAMA = "us.meta.llama4-maverick-17b-instruct-v1:0"
 
@@ -35,4 +36,4 @@ def test_no_odd_field_raises(messages: list[object], odd: object) -> None:
     bedrock.encode(bedrock.decode(messages))
     for model in ("", LLAMA):
         sent = bedrock.encode_request(bedrock.decode_request(request), model=model)
-        bedrock.validate(bedrock.for_boto3({**sent, "modelId": model}))
+        bedrock.validate(for_boto3({**sent, "modelId": model}))

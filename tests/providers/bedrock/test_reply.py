@@ -8,7 +8,9 @@ import pytest
 from agentic.loop import Decision
 from agentic.messages import Message
 from agentic.providers import bedrock
-from agentic.usage import StopReason, UnknownStopWord, Usage, unknown_words_raise
+from agentic.providers.bedrock._decoding import for_boto3
+from agentic.usage import StopReason, Usage, unknown_words_raise
+from agentic.usage._stop import UnknownStopWord
 
 CALL = {"toolUse": {"toolUseId": "t1", "name": "top_song", "input": {"sign": "WZPZ"}}}
 
@@ -38,7 +40,7 @@ def test_every_stop_word_is_known(word: str, reason: StopReason) -> None:
         decision = bedrock.decode_response(said({"text": "Hi"}, stop=word))
 
     assert (decision.stop_reason, decision.stop_word) == (reason, word)
-    assert set(bedrock.STOP_WORDS.reasons) >= {word}
+    assert set(bedrock.ADAPTER.stop_words.reasons) >= {word}
 
 
 def test_reply_waits_for_its_calls() -> None:
@@ -104,7 +106,7 @@ def test_overly_deep_arguments_are_read(depth: int) -> None:
 
     assert decision.tool_calls[0].arguments == arguments
     called = Message("assistant", tool_calls=decision.tool_calls, native=decision.native)
-    request = bedrock.for_boto3(bedrock.encode_request([Message("user", "Hi"), called]))
+    request = for_boto3(bedrock.encode_request([Message("user", "Hi"), called]))
     call = request["messages"][1]["content"][0]["toolUse"]
     assert call["input"] == {"unparsed_arguments": arguments}
 

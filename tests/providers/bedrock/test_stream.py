@@ -11,6 +11,7 @@ import pytest
 from agentic.errors import ContextOverflow, IncompleteReply, RequestFailed
 from agentic.messages import Message
 from agentic.providers import bedrock
+from agentic.providers.bedrock._decoding import for_boto3
 from agentic.usage import StopReason
 
 
@@ -102,7 +103,7 @@ def test_overly_deep_arguments_stay_text(stream: Any, depth: int) -> None:
 
     assert decision.tool_calls[0].arguments == arguments
     called = Message("assistant", tool_calls=decision.tool_calls, native=decision.native)
-    request = bedrock.for_boto3(bedrock.encode_request([Message("user", "Hi"), called]))
+    request = for_boto3(bedrock.encode_request([Message("user", "Hi"), called]))
     call = request["messages"][1]["content"][0]["toolUse"]
     assert call["input"] == {"unparsed_arguments": arguments}
 

@@ -125,7 +125,7 @@ def test_native_items_leave_byte_for_byte(google: Any) -> None:
     """The SDK would refuse the part, and spell its bytes anew."""
     google.answers = [HELLO]
     content = {"role": "user", "parts": [{"newKind": {"n": 1}, "thoughtSignature": SIGNATURE}]}
-    message = Message("user", native=ProviderPayload(gemini.NAME, {"content": content}))
+    message = Message("user", native=ProviderPayload(gemini.ADAPTER.name, {"content": content}))
 
     asyncio.run(google.decider().decide(_input(message)))
 

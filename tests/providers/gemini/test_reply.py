@@ -7,7 +7,8 @@ from google.genai import types
 from agentic.loop import Decision
 from agentic.messages import Message, ToolCall
 from agentic.providers import gemini
-from agentic.usage import StopReason, UnknownStopWord, Usage, unknown_words_raise
+from agentic.usage import StopReason, Usage, unknown_words_raise
+from agentic.usage._stop import UnknownStopWord
 
 SIGNATURE = "+/8A+/8A"
 """Base64 whose two alphabets differ."""

@@ -202,7 +202,7 @@ def test_edited_call_omits_its_invented_id() -> None:
 
 def test_unreadable_payload_is_not_sent() -> None:
     """The typed fields are the truth."""
-    message = Message("user", "Hi.", native=ProviderPayload(gemini.NAME, ["?"]))
+    message = Message("user", "Hi.", native=ProviderPayload(gemini.ADAPTER.name, ["?"]))
 
     assert gemini.encode([message]) == [{"role": "user", "parts": [{"text": "Hi."}]}]
 

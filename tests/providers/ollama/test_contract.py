@@ -117,7 +117,7 @@ OTHERS = [
 def test_the_adapter_keeps_every_promise() -> None:
     """Ids or none, thinking, images, streams, every stop word."""
     with usage.unknown_words_raise():
-        for word in ollama.STOP_WORDS.reasons:
+        for word in ollama.ADAPTER.stop_words.reasons:
             ollama.stop_reason(reply(LAST, word))
     testing.check_adapter(
         ollama,

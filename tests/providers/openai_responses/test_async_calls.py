@@ -120,7 +120,9 @@ def test_rebuilt_async_call_stays_async() -> None:
 
 
 @pytest.mark.parametrize(
-    "adapter", [anthropic, bedrock, cohere, gemini, ollama, openai_chat], ids=lambda each: each.NAME
+    "adapter",
+    [anthropic, bedrock, cohere, gemini, ollama, openai_chat],
+    ids=lambda each: each.ADAPTER.name,
 )
 def test_other_providers_get_the_output_after_the_call(adapter: Any) -> None:
     """They have no asynchronous calls; what is still running is said to be."""

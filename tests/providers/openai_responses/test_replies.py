@@ -9,7 +9,6 @@ import pytest
 from agentic.loop import Decision, InputTransformation
 from agentic.messages import Message
 from agentic.providers.openai_responses import (
-    STOP_WORDS,
     decode_response,
     encode,
     encode_request,
@@ -17,6 +16,7 @@ from agentic.providers.openai_responses import (
     stop_reason,
     usage,
 )
+from agentic.providers.openai_responses._decider import STOP_WORDS
 from agentic.usage import StopReason, Usage, unknown_words_raise
 
 REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAA"}

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from agentic.testing import AgentScript, ModelServer, ScriptedAnswer, ServerReply
+from agentic.testing import AgentScript, ModelServer, ScriptedAnswer
+from agentic.testing._model_server import ServerReply
 
 HEADER = {"anthropic-beta": "thinking-binding-controls-2026-08-01"}
 DROP = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}

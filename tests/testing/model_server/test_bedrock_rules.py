@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from agentic.testing import AgentScript, ModelServer, ServerReply
+from agentic.testing import AgentScript, ModelServer
+from agentic.testing._model_server import ServerReply
 
 PATH = "/model/us.anthropic.claude-fable-5-2-v1:0/converse"
 ASKED = {"role": "user", "content": [{"text": "Read it."}]}

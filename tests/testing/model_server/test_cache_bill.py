@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from agentic.testing import AgentScript, ModelServer, TokenPrices
+from agentic.testing import AgentScript, ModelServer
+from agentic.testing._model_server import TokenPrices
 
 MARK = {"cache_control": {"type": "ephemeral"}}
 HOUR = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}

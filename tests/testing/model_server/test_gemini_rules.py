@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from agentic.testing import AgentScript, ModelServer, ServerReply
+from agentic.testing import AgentScript, ModelServer
+from agentic.testing._model_server import ServerReply
 
 ASKED = {"role": "user", "parts": [{"text": "Read it."}]}
 CALLS = {"role": "model", "parts": [{"functionCall": {"name": "read", "args": {}}}] * 2}

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from agentic.testing import MODEL_WIRES, AgentScript, ModelServer, ServerReply
+from agentic.testing import MODEL_WIRES, AgentScript, ModelServer
+from agentic.testing._model_server import ServerReply
 
 TOOLS = [{"type": "function", "name": "read", "parameters": {"type": "object"}}]
 

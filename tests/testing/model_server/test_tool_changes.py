@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from agentic.testing import AgentScript, ModelServer, ServerReply
+from agentic.testing import AgentScript, ModelServer
+from agentic.testing._model_server import ServerReply
 
 _SCHEMA = {"type": "object"}
 _READ = {"name": "read", "description": "Read a file.", "input_schema": _SCHEMA}

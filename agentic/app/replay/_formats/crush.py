@@ -13,7 +13,8 @@ from agentic.app.replay._formats._format import Entry, Format, Place
 from agentic.app.replay._json_values import Value
 from agentic.app.replay._parts import read_parts
 from agentic.app.replay._reading import Reading
-from agentic.messages import Message, Role
+from agentic.messages import Message
+from agentic.messages._message import Role
 from agentic.providers.kit import text_at
 
 if TYPE_CHECKING:

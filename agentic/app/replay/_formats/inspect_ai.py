@@ -13,7 +13,8 @@ from agentic.app.replay._formats._format import Entry, Format
 from agentic.app.replay._json_values import Value, objects_at
 from agentic.app.replay._parts import make_call, make_result, read_output, read_parts
 from agentic.app.replay._reading import Reading
-from agentic.messages import Message, Role
+from agentic.messages import Message
+from agentic.messages._message import Role
 from agentic.providers.kit import text_at
 
 _ROLES: dict[str, Role] = {"system": "system", "user": "user"}

@@ -10,7 +10,7 @@ from agentic.app.replay._formats._format import Entry, Format
 from agentic.app.replay._json_values import Value, objects_at
 from agentic.app.replay._parts import kind_of, read_parts, split_steps
 from agentic.app.replay._reading import Reading
-from agentic.messages import Role
+from agentic.messages._message import Role
 from agentic.providers.kit import text_at
 
 _ROLES: dict[str, Role] = {

@@ -16,7 +16,7 @@ from agentic.app.replay._formats._format import Entry, Format
 from agentic.app.replay._json_values import Value, objects_at
 from agentic.app.replay._parts import read_parts
 from agentic.app.replay._reading import Reading
-from agentic.messages import Role
+from agentic.messages._message import Role
 from agentic.providers.kit import at, text_at
 
 _INPUT, _OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"

@@ -13,7 +13,8 @@ from agentic.app.replay._formats._format import Entry, Format, each_document
 from agentic.app.replay._json_values import Value, objects_at
 from agentic.app.replay._parts import make_call, make_result
 from agentic.app.replay._reading import Reading
-from agentic.messages import Message, Role, ToolCall
+from agentic.messages import Message, ToolCall
+from agentic.messages._message import Role
 from agentic.providers.kit import text_at
 
 _ROLES: dict[str, Role] = {

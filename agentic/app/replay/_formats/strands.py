@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agentic.app.replay._formats import messages_in_parts
-from agentic.app.replay._formats._format import Entry, SessionFiles, Format
+from agentic.app.replay._formats._format import Entry, Format, SessionFiles
 from agentic.app.replay._json_values import Damage, Value
 from agentic.app.replay._reading import Reading
 from agentic.providers.kit import text_at

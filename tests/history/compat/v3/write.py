@@ -17,7 +17,8 @@ from typing import Any, TypeAlias
 import attrs
 import psycopg
 
-from agentic.history import JsonlSessions, LeasedSessions, Sessions
+from agentic.history import JsonlSessions, Sessions
+from agentic.history._abilities import LeasedSessions
 from agentic.history.postgres import PostgresSessions
 from agentic.history.sqlite import SqliteSessions
 from agentic.messages import Message, to_plain
