@@ -248,9 +248,18 @@ def read_summary_text(answer: object, counter: Counter, tokens_before: int) -> s
         raise CompactionRefused("the model returned an empty reply")
     if _REFUSAL.match(text):
         raise CompactionRefused(f"the model refused: {text:.80}")
-    if counter.count(text) > max(tokens_before, _SMALL_TOKENS):
-        raise CompactionRefused("the summary is longer than what it replaces")
+    check_growth(counter.count(text), tokens_before)
     return text
+
+
+def check_growth(tokens: int, tokens_before: int) -> None:
+    """Raise if a summary is larger than what it replaces.
+
+    Raises:
+        CompactionRefused: it is.
+    """
+    if tokens > max(tokens_before, _SMALL_TOKENS):
+        raise CompactionRefused("the summary is longer than what it replaces")
 
 
 def cut_summary(text: str, counter: Counter, max_tokens: int) -> str:

@@ -9,15 +9,17 @@ from itertools import takewhile
 
 import attrs
 
+from agentic import usage
 from agentic._base._validate import must_be_async, must_compact
 from agentic.context._for_conversation import ContextualBase, for_conversation, start_compactor
-from agentic.context.compactors._model import report_decision
+from agentic.context.compactors._model import check_growth, report_decision
 from agentic.context.digest import Digest
 from agentic.errors import CompactionRefused
 from agentic.messages import Message, SummaryText, split_rounds
 from agentic.messages._provider_compaction import NativeCompaction, compaction_text
 from agentic.messages._rounds import count_settled
 from agentic.protocols import CompactionContext, Compactor, Input, LastRequest, NativeSummarizer
+from agentic.tokens import CharCounter, count_tokens
 
 
 @attrs.frozen
@@ -60,7 +62,8 @@ class ProviderCompactor(ContextualBase):
         """Return the readable summary, with what the provider made among its notes.
 
         Raises:
-            CompactionRefused: the provider made no compaction, or there is none to ask.
+            CompactionRefused: the provider made no compaction, one that was cut off, or one that is
+                larger than what it replaces, or there is none to ask.
             Exception: whatever else its request fails with.
         """
         summarizer = self.summarizer or context.native
@@ -93,8 +96,15 @@ class ProviderCompactor(ContextualBase):
         decision = await summarizer.compact_natively(request, context.instructions)
         report_decision(decision)
         reply = Message("assistant", decision.reply, native=decision.native)
-        if compaction_text(reply) is None:
+        text = compaction_text(reply)
+        if text is None:
             raise CompactionRefused(f"{provider} made no compaction")
+        if decision.stop_reason is usage.StopReason.MAX_TOKENS:
+            raise CompactionRefused(f"the compaction ended with {decision.stop_reason}")
+        # It is sent as it is, whatever its size, and what nobody can read has the size reported.
+        used = usage.normalize(decision.usage)
+        size = max(CharCounter().count(text), used.output - used.reasoning)
+        check_growth(size, count_tokens(request.history))
         if is_exact:
             context.covered.append(length)
         return NativeCompaction(provider, model, reply)

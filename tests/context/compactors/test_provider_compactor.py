@@ -15,13 +15,14 @@ from agentic.errors import RequestFailed
 from agentic.history import MemoryStore
 from agentic.limits import ModelLimits
 from agentic.loop import Decision, Input, Runner
-from agentic.messages import Message
+from agentic.messages import Message, ProviderPayload
 from agentic.messages._provider_compaction import NativeCompaction
 from agentic.providers import anthropic, openai_chat, openai_responses
 from agentic.session import Session
 from agentic.testing import AgentScript, ModelServer, ScriptedAnswer
 from agentic.tokens import CharCounter
 from agentic.tools import Registry, tool
+from agentic.usage import StopReason, Usage
 
 _WINDOW = 8_000
 _KEY = "sk-4711-secret"
@@ -233,6 +234,11 @@ class _Failing:
         return self._answer
 
 
+def _made(block: dict[str, str], **fields: Any) -> Decision:
+    payload = [{"type": "compaction", **block}]
+    return Decision("", native=ProviderPayload("anthropic", payload), **fields)
+
+
 @pytest.mark.parametrize(
     "answer",
     [
@@ -241,6 +247,9 @@ class _Failing:
         ConnectionError("no route"),
         Decision("Not a compaction."),
         Decision(""),
+        _made({"content": "Half of a"}, stop_reason=StopReason.MAX_TOKENS),
+        _made({"content": "and so it goes on, " * 9_000}),
+        _made({"encrypted_content": "cmp_1"}, usage=Usage(input=9_000, output=8_000, reasoning=9)),
     ],
 )
 def test_failure_goes_to_the_next_compactor(answer: Decision | Exception) -> None:
