@@ -27,7 +27,7 @@ from agentic.history._entries import MESSAGE, MORE, decode, encode_view
 from agentic.history._log import Log
 from agentic.history._outputs import Outputs
 from agentic.history._redaction import Redacted, RedactionRequest, log_redaction, redact_lines
-from agentic.history._replace import Diff, Knowledge, Known, StoredView, merge
+from agentic.history._replace import CallerView, Diff, LoadedList, StoredView, merge
 from agentic.history._session_file import (
     read_diff,
     read_forwards,
@@ -81,7 +81,7 @@ class JsonlStore(BaseStore):
     """
     _log: Log = attrs.field(init=False, repr=False)
     _worker: SerialThread = attrs.field(factory=SerialThread, init=False, repr=False)
-    _knowledge: Knowledge = attrs.field(factory=Knowledge, init=False, repr=False)
+    _caller_view: CallerView = attrs.field(factory=CallerView, init=False, repr=False)
     """What the caller knows of the file, as an offset."""
     _revision: int = attrs.field(default=0, init=False, repr=False)
     # The size stands for the content: entries are only ever appended.
@@ -103,7 +103,7 @@ class JsonlStore(BaseStore):
         """Release the lock, after any write in progress is complete."""
         await self._do(self._log.close)
         self._worker.close()
-        self._knowledge.history = None
+        self._caller_view.history = None
 
     @property
     def _name(self) -> str:
@@ -129,16 +129,16 @@ class JsonlStore(BaseStore):
         return await self._look(read_view, StoredView([], 0, 0))
 
     async def _recall(self) -> StoredView | None:
-        history, signature = self._knowledge.history, self._signature
+        history, signature = self._caller_view.history, self._signature
         if history is None or not self._worker.is_idle or signature != self._sign():
             return None
         end = signature[-1]
         # Else an append was stored while the file was read.
-        if end != self._knowledge.seen:
+        if end != self._caller_view.seen:
             return None
-        return StoredView(history.copy(), end, end, sound=self._knowledge.sound)
+        return StoredView(history.copy(), end, end, sound=self._caller_view.sound)
 
-    async def _replace(self, view: list[Message], base: Known | None, replaces: int) -> None:
+    async def _replace(self, view: list[Message], base: LoadedList | None, replaces: int) -> None:
         await self._do(self._replace_view, view, encode_view("replace", view), base, replaces)
 
     async def _restore(self) -> None:
@@ -168,9 +168,9 @@ class JsonlStore(BaseStore):
         end = self._write(lines, [each.key for each in fresh])
         begin = end - sum(map(len, lines))
         for each, line in zip(fresh, lines, strict=True):
-            self._knowledge.append(begin, begin, begin + len(line), each.message)
+            self._caller_view.append(begin, begin, begin + len(line), each.message)
             begin += len(line)
-        if self._knowledge.history is not None:
+        if self._caller_view.history is not None:
             self._signature = self._sign()
 
     def _repeats(self, addition: Addition, key: str) -> bool:
@@ -180,21 +180,21 @@ class JsonlStore(BaseStore):
         if match is None or entry is None:
             return False
         entry.check_repeated(addition.message, self._name)
-        self._knowledge.repeat(match.offset)
+        self._caller_view.repeat(match.offset)
         return True
 
     def _replace_view(
-        self, view: list[Message], line: bytes, base: Known | None, replaces: int
+        self, view: list[Message], line: bytes, base: LoadedList | None, replaces: int
     ) -> None:
         here = self._log.claim()
         if base is None:
-            self._knowledge.check_seen(here, self._name)
+            self._caller_view.check_seen(here, self._name)
         # The usual case covers everything, and then nothing has to be read.
-        elif not self._knowledge.covers(here, base, replaces):
+        elif not self._caller_view.covers(here, base, replaces):
             nothing: tuple[list[tuple[int, Message]], int] = ([], 0)
             entries, _ = self._read(read_placed, nothing)
             line = encode_view("replace", merge(view, base, replaces, entries, self._name))
-        self._knowledge.replace(self._write([line]))
+        self._caller_view.replace(self._write([line]))
 
     def _restore_view(self) -> None:
         self._log.claim()
@@ -203,7 +203,7 @@ class JsonlStore(BaseStore):
             raise NothingToRestore(self._name)
         line = encode_view("restore", view_before)
         end = self._write([line])
-        self._knowledge.restore(end - len(line), end)
+        self._caller_view.restore(end - len(line), end)
 
     def _write(self, lines: Sequence[bytes], keys: Sequence[str | None] = ()) -> int:
         end = self._log.append(lines, keys)
@@ -241,7 +241,7 @@ class JsonlStore(BaseStore):
         _change_title(self.path, request)
         self._log.rewrite(_join(redaction.lines, end) + request.record(refs) + b"\n")
         log_redaction(request, self._name)
-        self._knowledge.redact()
+        self._caller_view.redact()
         self._revision, self._revised = self._revision + 1, self._log.claim()
 
     async def _look(self, reader: Callable[[BinaryIO, str], T], nothing: T) -> T:

@@ -114,7 +114,7 @@ class StoredView:
 
 
 @attrs.define(eq=False)
-class Known:
+class LoadedList:
     """The list that `replaces` counts in: what `load` last returned, then what was appended since.
 
     It is kept small: which entry a loaded message came from is worked out only when needed.
@@ -142,7 +142,7 @@ class Known:
 
 
 @attrs.define(eq=False)
-class Knowledge:
+class CallerView:
     """How much of its session the caller of a store knows: what it loaded and wrote since.
 
     A replace hides what was there before, so it must not hide what the caller has never seen.
@@ -151,7 +151,7 @@ class Knowledge:
 
     seen: object = None
     """The point up to which the caller knows what is stored; None before the first load."""
-    known: Known | None = attrs.field(factory=Known)
+    loaded_list: LoadedList | None = attrs.field(factory=LoadedList)
     """The list that `replaces` counts in; None from a replace or restore until the next load."""
     history: list[Message] | None = None
     """The stored history up to `seen`, unrepaired, so that it need not be read again; None if the
@@ -162,14 +162,14 @@ class Knowledge:
     def load(self, view: StoredView, loaded: int) -> None:
         """Record that the caller knows a view, of which it was given so many messages."""
         self.seen = view.seen
-        self.known = Known(view.end, loaded, session=view.session)
+        self.loaded_list = LoadedList(view.end, loaded, session=view.session)
         # A copy: the caller may have been given the list itself, and may change it.
         self.history, self.sound = view.messages.copy(), view.sound
 
     def append(self, position: int, before: object, after: object, message: Message) -> None:
         """Record that the caller knows what it appended; it knows all if it knew all before."""
-        if self.known:
-            self.known.note(position)
+        if self.loaded_list:
+            self.loaded_list.note(position)
         if self.seen == before:
             self.seen = after
             if self.history is not None:
@@ -179,22 +179,22 @@ class Knowledge:
 
     def repeat(self, position: int) -> None:
         """Record that the caller knows an entry that it has just appended a second time."""
-        if self.known and position not in self.known.appended:
-            self.known.note(position)
+        if self.loaded_list and position not in self.loaded_list.appended:
+            self.loaded_list.note(position)
 
     def replace(self, after: object) -> None:
         """Record that the caller knows the new history, but has not loaded it."""
-        self.seen, self.known, self.history = after, None, None
+        self.seen, self.loaded_list, self.history = after, None, None
 
     def restore(self, before: object, after: object) -> None:
         """Record that the caller knows what it restored, unless it did not know what was before."""
         if self.seen in {None, before}:
             self.seen = after
-        self.known = self.history = None
+        self.loaded_list = self.history = None
 
     def redact(self) -> None:
         """Record that the caller knows nothing: what it loaded still contains what was removed."""
-        self.seen, self.known, self.history = _OUTDATED, None, None
+        self.seen, self.loaded_list, self.history = _OUTDATED, None, None
 
     def check_seen(self, here: object, session: str) -> None:
         """Raise if the caller has not seen all of the history that it replaces.
@@ -208,7 +208,7 @@ class Knowledge:
             problem = "has been changed by another writer since it was loaded: load again"
             raise HistoryConflict(session, problem)
 
-    def find(self, replaces: int, session: str) -> Known:
+    def find(self, replaces: int, session: str) -> LoadedList:
         """Return the list that `replaces` counts in.
 
         Raises:
@@ -216,29 +216,33 @@ class Knowledge:
             HistoryConflict: a replace, restore or redaction came after the latest load.
         """
         is_whole(0, replaces, "replaces", "count the messages that the new ones stand for")
-        if self.known is None:
+        if self.loaded_list is None:
             self.check_seen(self.seen, session)  # says so if a message was redacted
             raise HistoryConflict(session, _REPLACED)
-        if replaces > self.known.length:
-            limit = f"at most {self.known.length}, as many as were loaded last and appended since"
+        if replaces > self.loaded_list.length:
+            limit = (
+                f"at most {self.loaded_list.length}, as many as were loaded last and appended since"
+            )
             raise ConfigError("replaces", replaces, limit, "load again")
-        return self.known
+        return self.loaded_list
 
-    def covers(self, here: object, known: Known, replaces: int) -> bool:
+    def covers(self, here: object, loaded_list: LoadedList, replaces: int) -> bool:
         """Return whether a replace covers all that is stored, so that nothing remains."""
-        return self.seen == here and known is self.known and replaces == known.length
+        return (
+            self.seen == here and loaded_list is self.loaded_list and replaces == loaded_list.length
+        )
 
 
 def merge(
-    messages: Sequence[Message], loaded: Known, replaces: int, current: Placed, session: str
+    messages: Sequence[Message], loaded: LoadedList, replaces: int, current: Placed, session: str
 ) -> list[Message]:
     """Return the history after a replace: these messages, then all those that they do not replace.
 
     If a result arrived for a call that was replaced, the whole round is kept with it.
 
     >>> stored = list(enumerate([Message("user", "one"), Message("user", "two")]))
-    >>> known = Known(end=1, loaded=1)
-    >>> [m.content for m in merge([Message("system", "1")], known, 1, stored, "session")]
+    >>> loaded_list = LoadedList(end=1, loaded=1)
+    >>> [m.content for m in merge([Message("system", "1")], loaded_list, 1, stored, "session")]
     ['1', 'two']
 
     Raises:
@@ -251,7 +255,7 @@ def merge(
     return [*messages, *[raw[at] for at in rest]]
 
 
-def _find_replaced(loaded: Known, replaces: int, current: Placed, session: str) -> set[int]:
+def _find_replaced(loaded: LoadedList, replaces: int, current: Placed, session: str) -> set[int]:
     """Return the ids of the stored messages that the replaced ones came from."""
     before = [message for position, message in current if position < loaded.end]
     sources = _trace(before)

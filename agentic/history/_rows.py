@@ -18,7 +18,15 @@ import attrs
 from agentic.errors import HistoryConflict, HistoryCorrupt, NothingToRestore
 from agentic.history._entries import REDACTION, Entry, count_summarized, decode, hash_key
 from agentic.history._redaction import RedactionRequest, redact_lines
-from agentic.history._replace import Diff, Knowledge, Known, Placed, StoredView, compare, merge
+from agentic.history._replace import (
+    CallerView,
+    Diff,
+    LoadedList,
+    Placed,
+    StoredView,
+    compare,
+    merge,
+)
 from agentic.history._stores import BaseStore
 from agentic.messages import Message
 
@@ -164,17 +172,17 @@ class SessionRows:
         return view + later, before
 
     def merged(
-        self, state: State, view: list[Message], known: Known, replaces: int
+        self, state: State, view: list[Message], loaded_list: LoadedList, replaces: int
     ) -> Question[list[Message]]:
-        """Return the history after a view has replaced the first of the known messages.
+        """Return the history after a view has replaced the first of the loaded messages.
 
         Raises:
             HistoryConflict: another replace was stored first.
         """
         # A session that was deleted and made again under the same id holds nothing that was loaded.
-        is_same = known.session in {None, self.session}
+        is_same = loaded_list.session in {None, self.session}
         rows = (yield from self.placed(state)) if is_same else []
-        return merge(view, known, replaces, rows, self.name)
+        return merge(view, loaded_list, replaces, rows, self.name)
 
     def diff(self) -> Question[Diff]:
         """Return what the latest replace in force removed and added.
@@ -198,7 +206,7 @@ class SessionRows:
                 return seq, entry
         return None
 
-    def repeats(self, key: str, message: Message, knowledge: Knowledge) -> Question[bool]:
+    def repeats(self, key: str, message: Message, caller_view: CallerView) -> Question[bool]:
         """Return whether a message was appended with this key before, which the caller then knows.
 
         Raises:
@@ -209,7 +217,7 @@ class SessionRows:
             return False
         seq, former = row
         former.check_repeated(message, self.name)
-        knowledge.repeat(seq)
+        caller_view.repeat(seq)
         return True
 
     def output(self, ref: str) -> Question[bytes | None]:
@@ -338,15 +346,15 @@ class RowStore(BaseStore):
         return await self._answer(SessionRows.load, StoredView([], 1, NOWHERE))
 
     async def _recall(self) -> StoredView | None:
-        knowledge = self._knowledge
-        if knowledge.history is None:
+        caller_view = self._caller_view
+        if caller_view.history is None:
             return None
         number, seq = point = await self.point()
         # Meanwhile another task may have appended, replaced or loaded.
-        history = knowledge.history if knowledge.seen == point else None
+        history = caller_view.history if caller_view.seen == point else None
         if history is None:
             return None
-        return StoredView(history.copy(), seq + 1, point, number or None, knowledge.sound)
+        return StoredView(history.copy(), seq + 1, point, number or None, caller_view.sound)
 
     async def _diff(self) -> Diff | None:
         return await self._answer(SessionRows.diff, None)

@@ -16,7 +16,7 @@ from agentic.errors import MessageNotFound, NothingToRestore
 from agentic.history._entries import Entry, decode, encode_message, encode_view
 from agentic.history._outputs import check_ref, encode_output, make_ref, read_output
 from agentic.history._redaction import RedactionRequest, log_redaction, redact_lines
-from agentic.history._replace import Diff, Knowledge, Known, StoredView, compare, merge
+from agentic.history._replace import CallerView, Diff, LoadedList, StoredView, compare, merge
 from agentic.history._validate import check_key, check_keys, check_message, check_messages
 from agentic.messages import Message, close_open_rounds
 from agentic.messages._rounds import count_sound, reopen_rounds
@@ -49,7 +49,7 @@ class BaseStore(abc.ABC):
 
     __slots__ = ()
 
-    _knowledge: Knowledge
+    _caller_view: CallerView
 
     async def append(
         self, *messages: Message, key: str | Sequence[str | None] | None = None
@@ -101,7 +101,7 @@ class BaseStore(abc.ABC):
         view = await self._recall() or await self._load()
         unchecked = len(view.messages) - view.sound
         history, sound = await off_loop(unchecked, _repair, view.messages, view.sound)
-        self._knowledge.load(attrs.evolve(view, sound=sound), len(history))
+        self._caller_view.load(attrs.evolve(view, sound=sound), len(history))
         return history
 
     async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
@@ -121,7 +121,7 @@ class BaseStore(abc.ABC):
         """
         view = reopen_rounds(check_messages(messages))
         # Before the step: a load that ends meanwhile changes what `replaces` counts in.
-        base = None if replaces is None else self._knowledge.find(replaces, self._name)
+        base = None if replaces is None else self._caller_view.find(replaces, self._name)
         await self._replace(view, base, replaces or 0)
 
     @abc.abstractmethod
@@ -256,8 +256,8 @@ class BaseStore(abc.ABC):
     async def _full(self) -> list[Message]: ...
 
     @abc.abstractmethod
-    async def _replace(self, view: list[Message], base: Known | None, replaces: int) -> None:
-        """Replace the first messages of a known list; without one, the whole history."""
+    async def _replace(self, view: list[Message], base: LoadedList | None, replaces: int) -> None:
+        """Replace the first messages of a loaded list; without one, the whole history."""
 
     @abc.abstractmethod
     async def _restore(self) -> None: ...
@@ -313,7 +313,7 @@ class MemoryStore(BaseStore):
     """Those of them that have a key."""
     _layers: list[_Layer] = attrs.field(factory=lambda: [_Layer([], 0)], init=False)
     _outputs: dict[str, bytes] = attrs.field(factory=dict, init=False)
-    _knowledge: Knowledge = attrs.field(factory=Knowledge, init=False)
+    _caller_view: CallerView = attrs.field(factory=CallerView, init=False)
     _revision: int = attrs.field(default=0, init=False)
 
     async def revision(self) -> int:
@@ -351,7 +351,7 @@ class MemoryStore(BaseStore):
         if key is not None:
             self._keyed[key] = addition.entry
         history.append(addition.message)
-        self._knowledge.append(len(history) - 1, _HERE, _HERE, addition.message)
+        self._caller_view.append(len(history) - 1, _HERE, _HERE, addition.message)
         self._revision += 1
 
     async def _has_key(self, key: str) -> bool:
@@ -365,14 +365,14 @@ class MemoryStore(BaseStore):
         # A copy: if no round is open, the caller gets this list, and may change it.
         return StoredView(raw.copy(), len(raw), _HERE)
 
-    async def _replace(self, view: list[Message], base: Known | None, replaces: int) -> None:
+    async def _replace(self, view: list[Message], base: LoadedList | None, replaces: int) -> None:
         if base is None:
-            self._knowledge.check_seen(_HERE, self._name)
+            self._caller_view.check_seen(_HERE, self._name)
         else:
             entries = list(enumerate(self._layers[-1].messages))
             view = merge(view, base, replaces, entries, self._name)
         self._layers.append(_Layer(view, len(view)))
-        self._knowledge.replace(_HERE)
+        self._caller_view.replace(_HERE)
         self._revision += 1
 
     async def _restore(self) -> None:
@@ -381,7 +381,7 @@ class MemoryStore(BaseStore):
         layer = self._layers.pop()
         # What was appended since the replace stays.
         self._layers[-1].messages += layer.messages[layer.given :]
-        self._knowledge.restore(_HERE, _HERE)
+        self._caller_view.restore(_HERE, _HERE)
         self._revision += 1
 
     async def _diff(self) -> Diff | None:
@@ -412,7 +412,7 @@ class MemoryStore(BaseStore):
         refs = {ref for ref, output in self._outputs.items() if redaction.must_go(ref, output)}
         for ref in refs:
             del self._outputs[ref]
-        self._knowledge.redact()
+        self._caller_view.redact()
         self._revision += 1
         log_redaction(request, self._name)
 
@@ -420,4 +420,4 @@ class MemoryStore(BaseStore):
         # By identity: an equal message may have been appended under another key.
         position = next((at for at, message in enumerate(history) if message is former), None)
         if position is not None:
-            self._knowledge.repeat(position)
+            self._caller_view.repeat(position)

@@ -131,7 +131,7 @@ class _ReplacingAll(MemoryStore):
 
 class _KeepingLateOnesOnly(MemoryStore):
     async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
-        loaded = self._knowledge.known.loaded if self._knowledge.known else 0
+        loaded = self._caller_view.loaded_list.loaded if self._caller_view.loaded_list else 0
         await super().replace(messages, replaces=loaded if replaces else replaces)
 
 
@@ -151,7 +151,7 @@ class _OrphaningResults(MemoryStore):
 
 class _LettingTheLastSummaryWin(MemoryStore):
     async def replace(self, messages: Sequence[Message], *, replaces: int | None = None) -> None:
-        if self._knowledge.known is None:
+        if self._caller_view.loaded_list is None:
             replaces = len(await self.load())
         await super().replace(messages, replaces=replaces)
 
@@ -211,7 +211,7 @@ class _LosingRedactedKeys(MemoryStore):
 
 class _ForgettingRepeats(MemoryStore):
     def _repeat(self, stored: Message, history: list[Message]) -> None:
-        self._knowledge.known = None
+        self._caller_view.loaded_list = None
 
 
 class _DroppingArchive(MemoryStore):

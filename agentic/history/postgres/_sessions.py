@@ -23,7 +23,7 @@ from agentic.errors import HistoryError, HistoryUnavailable
 from agentic.history._abilities import Lease, SessionInfo
 from agentic.history._entries import encode_view
 from agentic.history._redaction import RedactionRequest
-from agentic.history._replace import Knowledge, Known, StoredView
+from agentic.history._replace import CallerView, LoadedList, StoredView
 from agentic.history._rows import Question, RowStore, SessionRows
 from agentic.history._sessions import (
     Exported,
@@ -108,7 +108,7 @@ class PostgresStore(RowStore):
     """A lease of this session: every write requires that it is in force. The caller renews it."""
     _kept: KeptConnections | None = attrs.field(default=None, kw_only=True, repr=False)
     """Of the sessions that opened it."""
-    _knowledge: Knowledge = attrs.field(factory=Knowledge, init=False, repr=False)
+    _caller_view: CallerView = attrs.field(factory=CallerView, init=False, repr=False)
     _link: Link = attrs.field(init=False, repr=False)
     _writer: PostgresWriter = attrs.field(init=False, repr=False)
     _turn: LoopLock = attrs.field(factory=LoopLock, init=False, repr=False)
@@ -125,12 +125,12 @@ class PostgresStore(RowStore):
         fence = None
         if self.pooled or self.lease is not None:
             fence = Fence(self.session_id, self._link.name, self.fsync, self.lease)
-        return PostgresWriter(self._link, self.session_id, self._knowledge, fence)
+        return PostgresWriter(self._link, self.session_id, self._caller_view, fence)
 
     async def aclose(self) -> None:
         """Release the lock and the connection, after any write in progress is complete."""
         await self._do(self._writer.close)
-        self._knowledge.history = None
+        self._caller_view.history = None
 
     async def __aenter__(self) -> Self:
         self._entered = True
@@ -152,7 +152,7 @@ class PostgresStore(RowStore):
             await self._do(self._writer.settle)
         return await super()._recall()
 
-    async def _replace(self, view: list[Message], base: Known | None, replaces: int) -> None:
+    async def _replace(self, view: list[Message], base: LoadedList | None, replaces: int) -> None:
         line = encode_view("replace", view)
         await self._do(partial(self._writer.replace, view, line, base, replaces))
 

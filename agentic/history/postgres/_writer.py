@@ -20,7 +20,7 @@ from agentic.errors import HistoryConflict, HistoryUnavailable, MessageNotFound,
 from agentic.history._entries import Entry, encode_view
 from agentic.history._outputs import make_ref
 from agentic.history._redaction import RedactionRequest, log_redaction
-from agentic.history._replace import Knowledge, Known, merge
+from agentic.history._replace import CallerView, LoadedList, merge
 from agentic.history._rows import NEW, NOWHERE, State
 from agentic.history._stores import Addition
 from agentic.history.postgres._database import Link, check_owner, end_former, lock_session, purge
@@ -51,7 +51,7 @@ class PostgresWriter:
 
     link: Link
     session_id: str
-    knowledge: Knowledge
+    caller_view: CallerView
     """What the caller knows, as the session's number and its latest entry."""
     fence: Fence | None
     """The lease that every write requires, instead of the lock of the connection."""
@@ -94,14 +94,14 @@ class PostgresWriter:
         await self._take(partial(self._append, batch))
 
     async def replace(
-        self, messages: list[Message], line: bytes, known: Known | None, replaces: int
+        self, messages: list[Message], line: bytes, loaded_list: LoadedList | None, replaces: int
     ) -> None:
         """Add a view with these messages and the stored ones that they do not replace.
 
-        Without a known list, they replace all, unless that would hide what the caller does not
+        Without a loaded list, they replace all, unless that would hide what the caller does not
         know.
         """
-        await self._take(partial(self._replace, messages, line, known, replaces))
+        await self._take(partial(self._replace, messages, line, loaded_list, replaces))
 
     async def restore(self) -> None:
         """Add the view that preceded the latest replace in force."""
@@ -218,29 +218,31 @@ class PostgresWriter:
         await self._add(entries, line, texts=[each.line for each in fresh])
         for at, entry in enumerate(entries, seq + 1):
             before, after = self._locate(at - 1), self._locate(at)
-            self.knowledge.append(at, before, after, entry.messages[0])
+            self.caller_view.append(at, before, after, entry.messages[0])
 
     async def _repeats(self, addition: Addition) -> bool:
         if not self._rows or addition.key is None:
             return False
-        repeats = self._rows.repeats(addition.key, addition.message, self.knowledge)
+        repeats = self._rows.repeats(addition.key, addition.message, self.caller_view)
         return await self._rows.ask(repeats)
 
     async def _replace(
-        self, messages: list[Message], line: bytes, base: Known | None, replaces: int
+        self, messages: list[Message], line: bytes, base: LoadedList | None, replaces: int
     ) -> None:
         text, here = line, self._here("replace", line)
         is_stored = self._find_late("replace", line) is not None
         if base is None:
-            self.knowledge.check_seen(here, self.name)
-        elif not is_stored and not self.knowledge.covers(here, base, replaces):
+            self.caller_view.check_seen(here, self.name)
+        elif not is_stored and not self.caller_view.covers(here, base, replaces):
             messages = await self._merge(messages, base, replaces)
             # In a thread, as a view may be megabytes, and other tasks of this loop wait meanwhile.
             text = await asyncio.to_thread(encode_view, "replace", messages)
         entry = Entry("replace", tuple(messages))
-        self.knowledge.replace(await self._add((entry,), line, texts=[text]))
+        self.caller_view.replace(await self._add((entry,), line, texts=[text]))
 
-    async def _merge(self, messages: list[Message], base: Known, replaces: int) -> list[Message]:
+    async def _merge(
+        self, messages: list[Message], base: LoadedList, replaces: int
+    ) -> list[Message]:
         if self._rows is None:
             return merge(messages, base, replaces, [], self.name)
         return await self._rows.ask(self._rows.merged(self._state, messages, base, replaces))
@@ -248,7 +250,7 @@ class PostgresWriter:
     async def _restore(self) -> None:
         if self._find_late("restore", b""):
             before = self._here("restore", b"")
-            self.knowledge.restore(before, await self._add((), b"", kind="restore"))
+            self.caller_view.restore(before, await self._add((), b"", kind="restore"))
             return
         if self._rows is None:
             raise NothingToRestore(self.name)
@@ -256,7 +258,7 @@ class PostgresWriter:
         line = await asyncio.to_thread(encode_view, "restore", view)
         before = self._locate(self._state.seq)
         after = await self._add((Entry("restore", tuple(view)),), line, former)
-        self.knowledge.restore(before, after)
+        self.caller_view.restore(before, after)
 
     async def _keep(self, ref: str, content: bytes) -> None:
         # One statement commits by itself. With a lease, the check belongs to the same transaction.
@@ -281,7 +283,7 @@ class PostgresWriter:
                 await self._rows.append("optional", record, state, self._id)
             self._state = state
             # Before the purge, which may fail: the entries have changed all the same.
-            self.knowledge.redact()
+            self.caller_view.redact()
         except asyncio.CancelledError:
             self._holder = None  # must be looked up again
             raise

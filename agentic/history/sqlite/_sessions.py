@@ -22,7 +22,7 @@ from agentic.errors import HistoryCorrupt
 from agentic.history._abilities import Lease, SessionInfo
 from agentic.history._entries import encode_view
 from agentic.history._redaction import RedactionRequest
-from agentic.history._replace import Knowledge, Known
+from agentic.history._replace import CallerView, LoadedList
 from agentic.history._rows import Question, RowStore, SessionRows
 from agentic.history._sessions import (
     Exported,
@@ -93,7 +93,7 @@ class SqliteStore(RowStore):
     for the disk."""
     lease: Lease | None = attrs.field(default=None, kw_only=True, validator=check_lease)
     """A lease of this session: every write requires that it is in force. The caller renews it."""
-    _knowledge: Knowledge = attrs.field(factory=Knowledge, init=False, repr=False)
+    _caller_view: CallerView = attrs.field(factory=CallerView, init=False, repr=False)
     _writer: SqliteWriter = attrs.field(init=False, repr=False)
     _worker: SerialThread = attrs.field(factory=SerialThread, init=False, repr=False)
     _wal_bytes: int = attrs.field(default=0, init=False, repr=False)
@@ -101,7 +101,7 @@ class SqliteStore(RowStore):
 
     @_writer.default
     def _make_writer(self) -> SqliteWriter:
-        return SqliteWriter(self.path, self.session_id, self.fsync, self.lease, self._knowledge)
+        return SqliteWriter(self.path, self.session_id, self.fsync, self.lease, self._caller_view)
 
     async def aclose(self) -> None:
         """Release the lock, after any write in progress is complete."""
@@ -109,7 +109,7 @@ class SqliteStore(RowStore):
         if self._writer.is_ready or not self._worker.is_idle:
             await self._worker.run(self._writer.close)
         self._worker.close()
-        self._knowledge.history = None
+        self._caller_view.history = None
 
     async def _exists(self) -> bool:
         return self.path.exists()
@@ -117,7 +117,7 @@ class SqliteStore(RowStore):
     async def _append(self, batch: Sequence[Addition]) -> None:
         await self._do(partial(self._writer.append, batch))
 
-    async def _replace(self, view: list[Message], base: Known | None, replaces: int) -> None:
+    async def _replace(self, view: list[Message], base: LoadedList | None, replaces: int) -> None:
         line = encode_view("replace", view)
         await self._do(partial(self._writer.replace, view, line, base, replaces))
 

@@ -21,7 +21,7 @@ from agentic.history._disk import LockedFile, reporting
 from agentic.history._entries import Entry, encode_view
 from agentic.history._outputs import make_ref
 from agentic.history._redaction import RedactionRequest, log_redaction
-from agentic.history._replace import Knowledge, Known
+from agentic.history._replace import CallerView, LoadedList
 from agentic.history._rows import NEW, State
 from agentic.history._stores import Addition
 from agentic.history.sqlite._database import (
@@ -54,7 +54,7 @@ class SqliteWriter:
     fsync: bool
     lease: Lease | None
     """The lease that every write requires, instead of the lock file."""
-    knowledge: Knowledge
+    caller_view: CallerView
     """What the caller knows, as the session's number and its latest entry."""
     _connection: sqlite3.Connection | None = attrs.field(default=None, init=False)
     """The connection; None while the lock is not held."""
@@ -92,29 +92,29 @@ class SqliteWriter:
         """Add messages, each unless the session has one with its key."""
         # Only now that all is committed: what is rolled back must not count as known.
         for before, after, message in self._take(partial(self._append, batch=batch), wait_seconds):
-            self.knowledge.append(after[1], before, after, message)
+            self.caller_view.append(after[1], before, after, message)
 
     def replace(
         self,
         messages: list[Message],
         line: bytes,
-        known: Known | None,
+        loaded_list: LoadedList | None,
         replaces: int,
         wait_seconds: float,
     ) -> None:
         """Add a view with these messages and the stored ones that they do not replace.
 
-        Without a known list, they replace all, unless that would hide what the caller does not
+        Without a loaded list, they replace all, unless that would hide what the caller does not
         know.
         """
         after = self._take(
-            lambda rows: self._replace(rows, messages, line, known, replaces), wait_seconds
+            lambda rows: self._replace(rows, messages, line, loaded_list, replaces), wait_seconds
         )
-        self.knowledge.replace(after)
+        self.caller_view.replace(after)
 
     def restore(self, wait_seconds: float) -> None:
         """Add the view that preceded the latest replace in force."""
-        self.knowledge.restore(*self._take(self._restore, wait_seconds))
+        self.caller_view.restore(*self._take(self._restore, wait_seconds))
 
     def put(self, content: bytes, wait_seconds: float) -> str:
         """Add an encoded output, and return its reference."""
@@ -126,7 +126,7 @@ class SqliteWriter:
         """Change the entries that hold a message, and the rest of the database as it is stored."""
         self._take(lambda rows: self._redact(rows, request), wait_seconds)
         # Before the purge, which may fail: the entries have changed all the same.
-        self.knowledge.redact()
+        self.caller_view.redact()
         purge(self.path, self.name)
         log_redaction(request, self.name)
 
@@ -149,7 +149,7 @@ class SqliteWriter:
         added: list[tuple[_Point, _Point, Message]] = []
         for each in batch:
             message, key = each.message, each.key
-            if key is None or not rows.ask(rows.repeats(key, message, self.knowledge)):
+            if key is None or not rows.ask(rows.repeats(key, message, self.caller_view)):
                 added.append((*self._add(rows, each.entry, each.line), message))
         return added
 
@@ -158,13 +158,13 @@ class SqliteWriter:
         rows: SqliteRows,
         messages: list[Message],
         line: bytes,
-        base: Known | None,
+        base: LoadedList | None,
         replaces: int,
     ) -> _Point:
         here = rows.locate(self._state.seq)
         if base is None:
-            self.knowledge.check_seen(here, self.name)
-        elif not self.knowledge.covers(here, base, replaces):
+            self.caller_view.check_seen(here, self.name)
+        elif not self.caller_view.covers(here, base, replaces):
             messages = rows.ask(rows.merged(self._state, messages, base, replaces))
             line = encode_view("replace", messages)
         _, after = self._add(rows, Entry("replace", tuple(messages)), line)
