@@ -364,8 +364,7 @@ class RequestBuilder:
         # Without a window nothing else bounds what is carried.
         if dead > rest and self.maker.window is None:
             return self.begin(draft)
-        in_loop = in_tool_loop(draft.branch.history)
-        if not dead or (in_loop and self.reasoning.is_at_stake(draft.repaired)):
+        if not dead:
             return draft
         terms = self._cache_terms
         if idle_seconds >= terms.lifetime_seconds:
@@ -376,7 +375,15 @@ class RequestBuilder:
             same_to = 0 if is_renewed else common_length(draft.view, shorter, "meaning")
             tokens_rewritten = rest - self.maker.size_of(shorter, same_to)
             due = draft.epoch.pays(terms, dead, tokens_rewritten, self.maker.policy.epoch_gain)
-        return self.begin(draft) if due else draft
+        # Asked last: a loop may be as long as the conversation.
+        if not due or self._loses_reasoning(draft):
+            return draft
+        return self.begin(draft)
+
+    def _loses_reasoning(self, draft: Draft) -> bool:
+        """Return whether a new epoch would cost the running tool loop its reasoning."""
+        in_loop = in_tool_loop(draft.branch.history)
+        return in_loop and self.reasoning.is_at_stake(draft.repaired)
 
     def _compare(self, draft: Draft) -> Continuity:
         """Return how a request relates to the last one."""
