@@ -224,6 +224,12 @@ class MessageMemo(Generic[_T]):
             entry = self._known[id(message)] = message, self.compute(message)
         return entry[1]
 
+    def of_each(self, messages: Iterable[Message]) -> list[_T]:
+        """Return what the function does for each message."""
+        find = self._known.get
+        # Most are known, and are spared a call.
+        return [self(each) if (entry := find(id(each))) is None else entry[1] for each in messages]
+
 
 @attrs.define(eq=False)
 class PromptCache:

@@ -328,7 +328,9 @@ def describe_change(
     """
     # Not by value: two equal outputs are two, and one of them may be gone.
     stays = {id(message) for message in after}
-    answers = {key for message in after for key in _answers(message)}
+    former = {id(message) for message in before}
+    new = (message for message in after if id(message) not in former)
+    answers = {key for message in new for key in _answers(message)}
     missing = [each for each in before if id(each) not in stays and each.summary is None]
     clearings = [message for message in missing if not answers.isdisjoint(_answers(message))]
     rest = [message for message in missing if answers.isdisjoint(_answers(message))]

@@ -78,7 +78,7 @@ class SoundNeighbours:
 
     def of(self, view: Sequence[Message]) -> list[_Neighbours]:
         """Return each message of a view with its neighbours; 0 if there is no neighbour."""
-        shapes = [0, *map(self._shape, view), 0]
+        shapes = [0, *self._shape.of_each(view), 0]
         return list(zip(shapes, shapes[1:], shapes[2:], strict=False))
 
     def unknown(self, neighbours: Sequence[_Neighbours]) -> list[int]:
