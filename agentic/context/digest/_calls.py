@@ -30,6 +30,9 @@ _WILDCARDS = frozenset("*?[")
 _PATCHING = re.compile(r"^patching file '?([^'\n]+)", re.MULTILINE)
 """What `patch` prints. The patch itself may be in a file that was written much earlier."""
 
+_BRIEF = LINE // 2 + 20
+"""So much of an error is shown where there is little room. What a success says is shorter."""
+
 # Commands that only look, or whose changes the section of files shows: success is not reported.
 _LOOKING = """awk cat cd chmod cmp cp diff find grep head less ls mkdir mv nl patch pwd rg rm sed
 sleep sort tail test touch tree wc which git-add git-checkout git-diff git-log git-show git-stash
@@ -69,7 +72,7 @@ class Files(Section):
 
     heading = "Files changed"
     takes: ClassVar[tuple[Kind, ...]] = ("call",)
-    is_complete = True
+    complete: ClassVar[float] = 0.35
     share: ClassVar[float] = 0.06
     shows_changed: ClassVar[bool] = True
     _newest_absolute: str | None = None
@@ -170,7 +173,7 @@ class FilesRead(Files):
 
     heading = "Files read"
     takes = ()  # it shares what `Files` has read
-    is_complete, share = False, 0.02
+    complete, share = 0.0, 0.02
     shows_changed = False
 
 
@@ -219,10 +222,23 @@ class Commands(Section):
         self._runs.clear()
 
     def lines(self) -> Iterator[Line]:
-        """Yield a line for each command, newest first."""
+        """Yield a line for the commands that ended alike, or a few of them, newest first."""
+        newest: dict[str, list[str]] = {}
+        every: list[tuple[list[str], str]] = []
+        for label, outcome in self.outcomes():
+            if outcome not in newest or len(", ".join([*newest[outcome], label])) > LINE:
+                newest[outcome] = []
+                every.append((newest[outcome], outcome))
+            newest[outcome].append(f"`{label}`")
+        for labels, outcome in every:
+            names = ", ".join(labels)
+            yield Line(f"{names}{outcome}", f"{names}{cut(outcome, _BRIEF)}")
+
+    def outcomes(self) -> Iterator[tuple[str, str]]:
+        """Yield the commands that the section shows, each with its outcome, newest first."""
         for label, outcome in reversed(self.known.items()):
             if outcome.startswith(self.shows):
-                yield Line(f"`{label}`{outcome}")
+                yield label, outcome
 
 
 class Failures(Commands):
@@ -230,12 +246,13 @@ class Failures(Commands):
 
     heading = "Commands that still fail"
     takes = ()
-    share = 0.08
+    complete, share = 0.12, 0.08
     shows = ":"
 
     def facts(self) -> Iterator[Fact]:
         """Yield what still fails, newest first."""
-        yield from (Fact(f"Still fails: {line.text}") for line in self.lines())
+        for label, outcome in self.outcomes():
+            yield Fact(f"Still fails: `{label}`{outcome}")
 
 
 def _is_file(path: str, what: What) -> bool:

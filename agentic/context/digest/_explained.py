@@ -43,7 +43,8 @@ _ADDED = re.compile(
     r"(?:To do|In progress|Remembered|Called, no result yet): |The user (?:refused|answered) \"?"
 )
 _FILE = re.compile(r"([^,:]+?)(?: \((?:new|edited|deleted)\))?(?:, |$)")
-_LABEL = re.compile(r"`([^`]*)`(?:: | \()?(.*?)\)?\Z")
+_LABELS = re.compile(r"((?:`[^`]*`(?:, )?)+)(?:: | \()?(.*?)\)?\Z")
+"""Commands that ended alike, and their outcome."""
 _QUOTES = re.compile(r"[\"'\\]")
 _LEAST = 12
 """The shortest beginning by which a line is found."""
@@ -115,8 +116,9 @@ def _places(
         for name in _FILE.findall(bare.rpartition("/: ")[2]):
             yield from _newest(name.strip(), ("call",), texts)
     elif section.startswith("Commands"):
-        if match := _LABEL.match(bare):
-            yield from _newest(match[1].removesuffix(MARK), ("call",), texts)
+        if match := _LABELS.match(bare):
+            for label in re.findall(r"`([^`]*)`", match[1]):
+                yield from _newest(label.removesuffix(MARK), ("call",), texts)
             if len(match[2]) >= _LEAST:
                 yield from _newest(match[2], ("output",), texts)
     else:

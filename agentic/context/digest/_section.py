@@ -44,8 +44,6 @@ _INDEX_MOST, _INDEX_LEAST = 0.35, 0.2
 if the sections leave room: where nothing says why it matters, a line of code helps little."""
 LARGE = 6_000
 """From this size on, in tokens, a note quotes what was said on the way before it lists code."""
-_COMPLETE = 0.35
-"""The most that a section gets to have all of its lines, in short form."""
 _GROWTH = (2, 4, 8)
 """How many times its share a section may get while others still grow."""
 _PAGE = 6 * LINE
@@ -120,8 +118,8 @@ class Section:
     """The kinds of turns that it reads."""
     is_quotation: ClassVar[bool] = False
     """Whether its lines are sentences that another section may quote, too."""
-    is_complete: ClassVar[bool] = False
-    """Whether a successor needs every line, at least in short form."""
+    complete: ClassVar[float] = 0.0
+    """The share up to which a section gets all of its lines, at least in short form."""
     share: ClassVar[float] = 0.04
     """The share of the room, at first. Those of all sections make 0.59, so that something is left
     for what must be complete, and even 80 requests leave room for a few rules and decisions."""
@@ -434,10 +432,10 @@ def _write(drafts: Sequence[_Draft], index: Index, room: int) -> str:
         draft.clear()
     for draft in drafts:
         remaining -= draft.grow(min(draft.section.share * room, remaining))
-    # Requests come last of what must be complete, because they could fill any room.
-    for draft in reversed(drafts):
-        if draft.section.is_complete:
-            most = _COMPLETE * room - draft.size
+    # What takes little room comes first, and requests come last: they could fill any room.
+    for draft in sorted(drafts, key=lambda each: each.section.share):
+        most = draft.section.complete * room - draft.size
+        if draft.section.complete:
             remaining -= draft.grow(min(most, remaining), in_short=True)
     for times in _GROWTH:
         for at, draft in enumerate(drafts):

@@ -93,7 +93,7 @@ class Notices(Section):
         """Yield the texts, oldest first. The newest ranks highest, followed by the first."""
         newest = len(self.known) - 1
         for at, (text, ref) in enumerate(self.known.items()):
-            least = LINE // 4 if self.is_complete and 0 < at < newest else PARAGRAPH
+            least = LINE // 4 if self.complete and 0 < at < newest else PARAGRAPH
             yield Line(text, cut(one_line(text), least), 2 * at or 2 * newest - 1, ref)
 
 
@@ -104,7 +104,7 @@ class Requests(Notices):
     heading = "What the user asked"
     takes = ("request", "reply")
     # So that most of a page of the newest is in full.
-    is_complete, share = True, 0.15
+    complete, share = 0.35, 0.15
 
     _before: str = ""
     """The reply before, which may ask something."""
@@ -166,7 +166,7 @@ class Progress(Section):
 
     heading = "Where things stand"
     takes = ("request", "reply", "call")
-    is_complete, share = True, 0.05
+    complete, share = 0.35, 0.05
     _replies: deque[Words] = attrs.field(factory=lambda: deque(maxlen=_LOOK_BACK))
     _waiting: list[str] = attrs.field(factory=list)
     _last_call: Called | None = None

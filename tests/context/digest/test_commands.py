@@ -158,6 +158,40 @@ def test_each_command_has_a_line(called: Make) -> None:
     ]
 
 
+def test_commands_that_ended_alike_share_a_line(called: Make) -> None:
+    """In the place of the newest, as many as a line has room for."""
+    names = [f"check {at} of the {'long ' * 10}list" for at in range(5)]
+
+    lines = ran(
+        Commands(),
+        called,
+        ("pytest a", "ok"),
+        ("make", "3 passed"),
+        *((name, "done") for name in names),
+        ("pytest b", "ok"),
+    )
+
+    assert lines == [
+        "`pytest b`, `pytest a` (ok)",
+        f"`{names[4]}`, `{names[3]}` (done)",
+        f"`{names[2]}`, `{names[1]}` (done)",
+        f"`{names[0]}` (done)",
+        "`make` (3 passed)",
+    ]
+
+
+def test_long_error_has_a_short_form(called: Make) -> None:
+    """It is cut between words."""
+    failures = Commands()
+    ran(failures, called, ("make", "error: " + "no rule for it " * 20 + "\nexit code: 2"))
+
+    [line] = Failures(failures.known).lines()
+
+    assert line.short.startswith("`make`: error: no rule for it")
+    assert line.short.endswith(" ...")
+    assert len(line.short) < len(line.text)
+
+
 RUNS = st.tuples(
     st.sampled_from(["make", "make -j2", "pytest a", "cat x", "python a.py", "echo $(", ""]),
     st.sampled_from(["", "exit code: 1", "exit code: 0", TRACEBACK, "error: no\nexit code: 2"]),

@@ -181,6 +181,27 @@ def test_status_begins_with_last_words() -> None:
     assert section(got, "Commands that still fail") == ["- `make`: TypeError: no len()"]
 
 
+def test_every_failure_stands_beside_many_requests() -> None:
+    """In short form, before requests, rules and decisions are quoted at length."""
+    words = "it is a rather long line that says what is wrong and where " * 3
+    failures = [
+        message
+        for at in range(6)
+        for message in ran("bash", f"error {at}: {words}\nexit code: 1", command=f"make part{at}")
+    ]
+    requests = [
+        Message(role, f"Wish {at}: decide that it must never happen. {'Please mind it. ' * 20}")
+        for at in range(80)
+        for role in ("user", "assistant")
+    ]
+
+    lines = section(digest(*failures, *requests), "Commands that still fail")
+
+    assert [line[: len("- `make part0`: error 0")] for line in lines] == [
+        f"- `make part{at}`: error {at}" for at in reversed(range(6))
+    ]
+
+
 def test_rules_of_the_user_stay() -> None:
     """Sentences that hold for all that follows, in any of the languages, each once."""
     long = "Details follow here and nothing else matters much. " * 40

@@ -39,6 +39,19 @@ def test_each_line_has_its_messages_and_a_reason() -> None:
     assert all(line.reason for line in lines)
 
 
+def test_commands_in_one_line_have_all_of_their_messages() -> None:
+    """The outcome stands in each of them, and counts once."""
+    talk = [
+        *ran(1, "bash", "nothing to be done", command="make all"),
+        *ran(2, "bash", "nothing to be done", command="make docs"),
+    ]
+
+    lines = explain_note(Digest().write(talk), talk)
+
+    places = {line.text: line.positions for line in lines}
+    assert places["- `make docs`, `make all` (nothing to be done)"] == (0, 2, 3)
+
+
 def test_line_that_was_cut_is_found_by_its_beginning() -> None:
     """And a count of what was left out comes from nowhere."""
     talk = [Message("user", f"Wish {n}: " + "Details follow here. " * 60) for n in range(400, 480)]
