@@ -2,6 +2,7 @@
 
 import re
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,12 @@ import pytest
 
 pytestmark = pytest.mark.slow
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "serve-agents.md"
+
+
+def _kill_at_the_gate(server: Any, folder: Path) -> None:
+    while not (folder / "at-the-gate").exists():
+        time.sleep(0.05)
+    server.process.kill()
 
 
 def test_program_comes_back_by_its_key(place: Any) -> None:
@@ -21,7 +28,7 @@ def test_program_comes_back_by_its_key(place: Any) -> None:
     (gate := place.folder / "gate").touch()
     first = place.serve()
     program["SERVER"] = first.url
-    threading.Timer(2, first.process.kill).start()
+    threading.Thread(target=_kill_at_the_gate, args=(first, place.folder)).start()
 
     with pytest.raises((httpx.TransportError, ConnectionError)):
         program["ask"]("monday", "write notes: 1", "k1")
