@@ -74,7 +74,7 @@ def client() -> Iterator[openai.OpenAI]:
         thread.join()
 
 
-@pytest.mark.parametrize("turns", [150, pytest.param(1_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("turns", [80, pytest.param(1_000, marks=pytest.mark.long)])
 def test_the_loop_goes_on_and_on(client: openai.OpenAI, turns: int) -> None:
     """Nothing is refused, and the list holds everything that was said."""
     conversation = Conversation(openai_chat, _WINDOW)

@@ -305,19 +305,19 @@ def test_two_workers_take_turns(parts: Any, hook: str, database: Callable[[], Sq
 
 
 def test_threads_do_not_mix(parts: Any, hook: str) -> None:
-    """One middleware, ten threads in turn: each gets its own summary."""
+    """One middleware, six threads in turn: each gets its own summary."""
     model, middleware = parts.model(), parts.middleware(hook=hook, max_conversations=4)
     agent = create_agent(model, middleware=[middleware], checkpointer=InMemorySaver())
 
-    for number in range(25):
-        for thread in range(10):
+    for number in range(15):
+        for thread in range(6):
             text = f"t{thread}! u{number} " + "please " * 12
             agent.invoke({"messages": [HumanMessage(text)]}, _thread(str(thread)))
             words = {w for m in model.requests[-1] for w in m.text.split() if w.endswith("!")}
             assert words == {f"t{thread}!"}
 
     assert len(middleware._pool) == 4
-    assert middleware.compactor.asked < 70
+    assert middleware.compactor.asked == 6
 
 
 def test_equal_openings_do_not_mix(parts: Any) -> None:
