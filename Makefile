@@ -57,8 +57,9 @@ FRAMEWORKS := $(filter-out tests/bridges/dicts/,$(wildcard tests/bridges/*/)) \
 	$(filter-out agentic/bridges/dicts,$(wildcard agentic/bridges/[a-z]*)) \
 	$(foreach room,durable/dbos app/proxy,tests/$(room)/ agentic/$(room))
 
-# What one wants to know every few minutes: without the processes, the servers, the real material,
-# the frameworks, the pages, and all examples but the first few of each property.
+# What one wants to know before each commit: without the processes, the servers, the real material,
+# the frameworks, the pages, and all examples but the first few of each property. It takes five minutes
+# of processor time, one of them for mypy without its cache: half of that on two idle cores.
 quick: $(READY)
 	$(BIN)/ruff check --quiet
 	$(BIN)/ruff format --check --quiet
