@@ -58,7 +58,10 @@ class _PastLines:
     """How many messages they are of."""
 
     def of(self, past: Sequence[Message]) -> set[int]:
-        """Return the lines of these messages, which begin with those of the last call."""
+        """Return the lines of the first messages of the session: only those that are new cost."""
+        if len(past) < self._length:
+            self._hashes.clear()
+            self._length = 0
         for text in self.texts.of_each(past[self._length :]):
             self._hashes.update(hash(line.strip()) for line in text.split("\n"))
         self._length = len(past)

@@ -242,3 +242,22 @@ def test_judge_takes_no_name_for_word() -> None:
     text = "\u2502 Parser \u2500\u2500 parse_line | `src/a.py`; HTTP (camelCase) ---- 2026-11-23"
 
     assert [*_terms_in(text)] == ["parse_line", "src/a.py", "camelCase", "2026-11-23"]
+
+
+def test_points_are_judged_in_any_order() -> None:
+    """What came after a point is none of its past, though they share what they have read."""
+    again = "\n".join(f"again src/parser_{number}.py" for number in range(31))
+    said = [Message("user", "Mend src/parser_0.py first.")]
+    for number in range(30):
+        call = ToolCall(f"c{number}", "read", f'{{"path": "src/parser_{number}.py"}}')
+        output = again if number == 20 else f"then comes src/parser_{number + 1}.py"
+        said += [
+            Message("assistant", tool_calls=[call]),
+            Message("tool", tool_results=[ToolResult(call.id, "read", output)]),
+        ]
+
+    forwards = [point.judge(again) for point in points_of(said, 4)]
+    backwards = [point.judge(again) for point in reversed(list(points_of(said, 4)))]
+
+    assert forwards == [0.0, 0.0, 0.0, 1.0]
+    assert backwards == forwards[::-1]
