@@ -5,7 +5,8 @@ A comment right below a `print` is what must be printed; `...` in it stands for 
 A property is tried with ten examples, with up to 25 by `--hypothesis-profile=most`, which `make
 test` passes, and with all of them by `--hypothesis-profile=full`, as in `make test-all`. One that
 has parameters is tried with ten for each of them by `most`, too: together these are more. Coverage
-measures the project's own tests: not those marked `corpus`, and of a property its first examples.
+measures the project's own tests: not those marked `corpus`, nor those of growth, and of a property
+its first examples.
 """
 
 import ast
@@ -105,8 +106,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("slow")
-        if item.get_closest_marker("corpus"):
-            item.add_marker("no_cover")  # it would take four times as long
+        # These would take four times as long, and what is traced grows otherwise.
+        if item.get_closest_marker("corpus") or "growth" in getattr(item, "fixturenames", ()):
+            item.add_marker("no_cover")
         if most is not None:
             _limit_examples(item, least if hasattr(item, "callspec") else most)
 

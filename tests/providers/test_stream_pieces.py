@@ -133,19 +133,20 @@ def _decoded(adapter: ModuleType, events: list[Any]) -> Any:
 
 @pytest.mark.parametrize("noise", NOISE)
 @pytest.mark.parametrize(("adapter", "events"), [(openai_chat, _chat), (cohere, _cohere)])
+@given(drawn=_split_calls())
 def test_calls_in_any_pieces_are_the_same(
-    adapter: ModuleType, events: Callable[[list[Piece]], list[Any]], noise: str
+    adapter: ModuleType,
+    events: Callable[[list[Piece]], list[Any]],
+    noise: str,
+    drawn: tuple[list[tuple[str, str, str]], list[list[Piece]]],
 ) -> None:
     """None is lost, none has another's arguments, and none appears."""
+    calls, split = drawn
 
-    @given(_split_calls())
-    def check(drawn: tuple[list[tuple[str, str, str]], list[list[Piece]]]) -> None:
-        calls, split = drawn
-        decision = _decoded(adapter, events(NOISE[noise](split)))
-        read = [(call.id, call.name, json.loads(call.arguments)) for call in decision.tool_calls]
-        assert read == [(*call[:2], json.loads(call[2])) for call in calls]
+    decision = _decoded(adapter, events(NOISE[noise](split)))
 
-    check()
+    read = [(call.id, call.name, json.loads(call.arguments)) for call in decision.tool_calls]
+    assert read == [(*call[:2], json.loads(call[2])) for call in calls]
 
 
 def _anthropic_call(index: int, call_id: str, *fragments: str, at: int | None = None) -> list[Any]:
