@@ -13,7 +13,7 @@ from agentic._base._lazy import LazyModule, asyncio
 from agentic._base._short_repr import short_repr
 from agentic._base._validate import all_are, must_be, must_be_async, must_execute, seconds, whole
 from agentic.context.budget import Manager, Policy
-from agentic.context.budget._policy import check_policies, find_policy
+from agentic.context.budget._policy import check_policies, find_policy, policy_for
 from agentic.context.strategies import Chain
 from agentic.context.strategies._strategy import as_chain
 from agentic.context.view import View
@@ -53,6 +53,13 @@ class ViewMaker(Protocol):
         ...
 
 
+def _as_budget(
+    budget: Manager | ViewMaker | Policy | Mapping[str, Policy] | int | str | None,
+) -> Manager | ViewMaker | Policy | Mapping[str, Policy] | None:
+    """Return a budget; that of a bare window is its policy."""
+    return policy_for(budget) if isinstance(budget, int | str) else budget
+
+
 @short_repr
 @attrs.define(eq=False)
 class Runner:
@@ -70,10 +77,13 @@ class Runner:
     store: Store | None = attrs.field(default=None)
     """Where the conversation is stored. It must be a Rewriter if the budget compacts. If it is also
     an OutputStore, it keeps the whole of each output that was cut."""
-    budget: Manager | ViewMaker | Policy | Mapping[str, Policy] | None = attrs.field(default=None)
+    budget: Manager | ViewMaker | Policy | Mapping[str, Policy] | None = attrs.field(
+        default=None, converter=_as_budget
+    )
     """When and how the history is compacted: a Manager, or anything with `make_view()`. With a bare
-    Policy, the decider writes the summaries: see `compactors.Continuation`. With policies by
-    patterns of models, such as `{"claude-*": ..., "*": ...}`, that of the decider's model holds."""
+    Policy, the decider writes the summaries: see `compactors.Continuation`. A window in tokens or
+    the name of a model means `Policy.for_window`. With policies by patterns of models, such as
+    `{"claude-*": ..., "*": ...}`, that of the decider's model holds."""
     truncation: truncate.Options | None = attrs.field(
         default=None, validator=must_be(truncate.Options, optional=True)
     )

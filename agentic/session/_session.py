@@ -16,7 +16,7 @@ from agentic import loop
 from agentic._base._validate import must_be, must_be_async, must_execute
 from agentic.context.budget import Compaction, Compactor, Policy
 from agentic.context.budget._compaction import CompactionTarget
-from agentic.context.budget._policy import check_policies
+from agentic.context.budget._policy import check_policies, policy_for
 from agentic.context.strategies import Chain
 from agentic.context.strategies._strategy import as_chain
 from agentic.context.view import Prepared, View
@@ -58,8 +58,8 @@ class Status:
     """The size of the view, with the system prompt and the tools: as the provider counted it if
     replies carry their usage, otherwise by the counter."""
     max_tokens: int | None
-    """The size that triggers a summary: `Policy.max_tokens`, or the window less its reserve if that
-    is less. None if neither is set."""
+    """The size that triggers a summary: `Policy.max_tokens`, or that of the window trigger
+    (`Policy.trigger_tokens`) if that is less. None if neither is set."""
     will_trigger: bool
     """Whether the next exchange, one user message and one reply, is certain to trigger a summary:
     during the exchange, or at its end by `Session.compact_if_due`."""
@@ -112,7 +112,8 @@ class Session:
     store: DiffArchive = attrs.field()
     """Preferably also an OutputStore: then the whole of every output that is cut stays readable."""
     counter: Counter = attrs.field(kw_only=True)
-    policy: Policy = attrs.field(kw_only=True, validator=must_be(Policy))
+    policy: Policy = attrs.field(kw_only=True, converter=policy_for, validator=must_be(Policy))
+    """Also a window in tokens or the name of a model: then it is `Policy.for_window`."""
     compactor: Compactor = attrs.field(kw_only=True)
     """Writes the summaries. By default they are asked of the model of the session's Runner, at the
     price of a read from its cache where that is possible; without a Runner they are digests."""
@@ -415,7 +416,7 @@ class _Shared:
 
 def _lowest_limit(policy: Policy) -> int | None:
     """Return the limit on tokens that a growing context reaches first."""
-    window = policy.available_tokens if policy.context_window else None
+    window = policy.trigger_tokens if policy.context_window else None
     limits = [limit for limit in (policy.max_tokens, window) if limit is not None]
     return min(limits, default=None)
 

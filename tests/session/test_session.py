@@ -469,7 +469,7 @@ def test_leaving_a_session_leaves_its_store(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"policy": 3},
+        {"policy": 3.5},
         {"compactor": "digest"},
         {"counter": len},
         {"auto_summarize": "no"},

@@ -38,9 +38,9 @@ _DATABASES = {".sqlite", ".sqlite3", ".db"}
 _AGENTS = {".yaml", ".yml"}
 _SLASHES = ("/", os.sep)
 _SERVERS = ("postgresql:", "postgres:")
-_WINDOW = 200_000
-"""The window for sessions without an agent: so large that `max_messages` and `max_tokens`
-decide."""
+_NO_AGENT = "{context_window: 200000, context: {max_messages_before_summary: 30}}"
+"""The agent of sessions without one. Nothing is known of its window, which is so large that
+`max_messages` and `max_tokens` decide."""
 
 _SQLITE, _POSTGRES = "sqlite", "postgresql"
 _LEASE_SECONDS = {_SQLITE: 5.0, _POSTGRES: 15.0}
@@ -299,7 +299,7 @@ def _agent_or_advice(name: str) -> config.AgentConfig:
 
 
 def _agent(**store: Any) -> config.AgentConfig:
-    return config.AgentConfig(context_window=_WINDOW, store=StoreSettings(**store))
+    return attrs.evolve(config.loads(_NO_AGENT), store=StoreSettings(**store))
 
 
 def _there(path: Path, *, new: bool) -> str:

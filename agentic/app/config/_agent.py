@@ -83,11 +83,12 @@ class AgentConfig(AgentSettings):
         return tokens.for_model(served_name(self.model))
 
     def policy(self) -> Policy:
-        """Return the budget's policy.
+        """Return the budget's policy: `Policy.for_window` unless the file has numbers of its own.
 
-        If a default contradicts a number in the file, or the window, the default is adjusted: the
-        reserve down to half of the window, the recent messages to `max_messages` less four,
-        `max_messages` to the recent messages plus four.
+        One of the numbers of messages and tokens, or the reserve, brings supyagent's defaults for
+        the others. If a default contradicts a number in the file, or the window, the default is
+        adjusted: the reserve down to half of the window, the recent messages to `max_messages` less
+        four, `max_messages` to the recent messages plus four.
 
         Raises:
             ConfigProblems: numbers in the file contradict one another or the window.

@@ -25,6 +25,13 @@ _PROSE_TOKENS = 1_000
 _LEAST_PROSE = 50
 """The least that `Model` accepts."""
 _DIGEST_TOKENS = 2_000
+_BY_HAND = (
+    "max_messages_before_summary",
+    "max_tokens_before_summary",
+    "min_recent_messages",
+    "response_reserve",
+)
+"""The numbers that belong together, in supyagent's table of defaults."""
 _SHARE = Policy(0).summary_share - 0.05
 """The size of a summary, as a share of the tokens for the conversation. It is below the policy's
 share, because a session applies that to less: to what its prompt leaves."""
@@ -34,6 +41,9 @@ _DEFAULTS = ContextSettings()
 def make_policy(settings: ContextSettings, window: int, origin: Origin, reply: int = 0) -> Policy:
     """Return the policy for a window; 0 means no window.
 
+    It is that of a bare window, as everywhere, unless one of the four numbers is written that
+    supyagent has: then all four are those of its table.
+
     `reply` is the length of the reply that each request asks for: some providers refuse a request
     that exceeds the window together with the reply.
 
@@ -41,21 +51,37 @@ def make_policy(settings: ContextSettings, window: int, origin: Origin, reply: i
         ConfigProblems: a reserve in the file fills the window.
         ConfigError: numbers of settings that were created in Python contradict one another.
     """
-    settings = _give_way(settings, window, origin, reply)
-    reserve = settings.response_reserve
+    if any(_is_written(settings, key, origin) for key in _BY_HAND):
+        policy = _by_hand(_give_way(settings, window, origin, reply), window, origin)
+    else:
+        policy = Policy.for_window(window, reply_tokens=reply)
+    return attrs.evolve(
+        policy,
+        tokens_per_media=settings.tokens_per_media,
+        max_request_bytes=settings.max_request_bytes,
+        max_images=settings.max_images,
+    )
+
+
+def _by_hand(settings: ContextSettings, window: int, origin: Origin) -> Policy:
+    """Return the policy of numbers that somebody wrote, beside supyagent's for the others."""
+    reserve, most = settings.response_reserve, settings.max_tokens_before_summary
     if window and reserve >= window:
         raise origin.problems([fills_window(reserve, window)])
     return Policy(
         window,
         reserve,
-        _keep_recent(window, reserve, settings.max_tokens_before_summary) if window else None,
-        max_tokens=settings.max_tokens_before_summary,
+        _keep_recent(window, reserve, most) if window else None,
+        max_tokens=most,
         max_messages=settings.max_messages_before_summary,
         min_recent_messages=settings.min_recent_messages,
-        tokens_per_media=settings.tokens_per_media,
-        max_request_bytes=settings.max_request_bytes,
-        max_images=settings.max_images,
     )
+
+
+def _is_written(settings: ContextSettings, key: str, origin: Origin) -> bool:
+    # Settings created in Python have no lines; a value equal to the default counts as omitted.
+    same = bool(getattr(settings, key) == getattr(_DEFAULTS, key))
+    return not same or origin.has("context", key)
 
 
 def fills_window(reserve: int, window: int) -> Fault:
@@ -69,7 +95,7 @@ def fills_window(reserve: int, window: int) -> Fault:
 
 def make_digest(policy: Policy, counter: Counter) -> Digest:
     """Return a digest that is small enough to be shown whole."""
-    return Digest(max_tokens=min(_DIGEST_TOKENS, _room(policy)), counter=counter)
+    return Digest(max_tokens=policy.digest_tokens, counter=counter)
 
 
 def make_compactor(
@@ -87,7 +113,7 @@ def make_compactor(
         return digest
     prose = min(room, (window - Model.least_window(0)) // 3)
     model = Model(_Asker(find_decider), max_tokens=prose, window=window, counter=counter)
-    below = attrs.evolve(digest, max_tokens=min(_DIGEST_TOKENS, _room(policy) - prose))
+    below = attrs.evolve(digest, max_tokens=min(policy.digest_tokens, _room(policy) - prose))
     return first_of(with_digest(model, below), digest)
 
 
@@ -97,9 +123,7 @@ def _give_way(
     """Adjust defaults that contradict the other numbers."""
 
     def free(key: str) -> bool:
-        # Settings created in Python have no lines; a value equal to the default counts as omitted.
-        same = bool(getattr(settings, key) == getattr(_DEFAULTS, key))
-        return same and not origin.has("context", key)
+        return not _is_written(settings, key, origin)
 
     changes: dict[str, Any] = {}
     most, recent = settings.max_messages_before_summary, settings.min_recent_messages
@@ -121,7 +145,7 @@ def _keep_recent(window: int, reserve: int, most: int | None) -> int:
 
 def _room(policy: Policy) -> int:
     """Return the most tokens that a summary may take."""
-    limits = [policy.available_tokens] if policy.context_window else []
+    limits = [policy.trigger_tokens] if policy.context_window else []
     limits += [] if policy.max_tokens is None else [policy.max_tokens]
     return max(1, int(_SHARE * min(limits))) if limits else _PROSE_TOKENS + _DIGEST_TOKENS
 

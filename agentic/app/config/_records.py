@@ -72,7 +72,9 @@ def with_provider(name: str) -> str:
 class ContextSettings:
     """When the conversation is summarized, and by which model.
 
-    Defaults give way to the numbers in the file: see `AgentConfig.policy`.
+    The defaults of the first four numbers hold where one of these is written; otherwise the policy
+    is that of a bare window. Defaults give way to the numbers in the file: see
+    `AgentConfig.policy`.
     """
 
     auto_summarize: bool = flag(

@@ -6,14 +6,13 @@ from typing import Any, Self
 
 import attrs
 
-from agentic import limits, tokens
-from agentic._base._validate import suggest
+from agentic import tokens
 from agentic.context.budget import Compactor, Policy
+from agentic.context.budget._policy import policy_for
 from agentic.context.compactors import Digest
 from agentic.context.strategies import Chain, ContextStrategy
 from agentic.context.strategies._strategy import as_chain
 from agentic.context.view import Prepared, View
-from agentic.errors import ConfigError
 from agentic.limits._model_limits import as_tokens
 from agentic.providers.overflow import read_size_refusal
 from agentic.providers.overflow._size_refusal import SizeRefusal
@@ -21,7 +20,6 @@ from agentic.tokens import Counter, EstimateCounter
 from agentic.tokens._models import ModelCounter
 from agentic.tools import ToolDefinition
 
-_logger = logging.getLogger(__name__)
 _LOGGED = {
     "over_window": "the request is over the window",
     "prefix_changed": "the beginning of the request has changed",
@@ -72,7 +70,7 @@ class ViewParts:
             ConfigError: the model's window is unknown.
         """
         window = read_window(window)
-        policy = _policy_for(window)
+        policy = policy_for(window)
         if counter is None:
             counter = tokens.for_model(window) if isinstance(window, str) else _estimate(family)
         if compactor is None:
@@ -119,24 +117,6 @@ def log_notes(log: logging.Logger, request: Prepared) -> None:
     for note in request.notes:
         if note.kind in _LOGGED:
             log.warning("%s: %s", _LOGGED[note.kind], note.text)
-
-
-def _policy_for(window: Policy | int | str) -> Policy:
-    if isinstance(window, Policy):
-        return window
-    if not isinstance(window, str):
-        return Policy.for_window(window)
-    model_limits = limits.lookup(window)
-    if not model_limits.usable:
-        raise ConfigError(
-            "window",
-            window,
-            "a model whose context window is known",
-            suggest(window, limits.CONTEXT_LIMITS, "pass the window in tokens, such as 128_000"),
-        )
-    if model_limits.note:
-        _logger.warning("the window of %s is not known: %s", window, model_limits.note)
-    return Policy.for_window(model_limits.context_window)
 
 
 def _estimate(family: str) -> ModelCounter:

@@ -3,6 +3,7 @@
 Sizes are in tokens, except where a name says messages or seconds.
 """
 
+import logging
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
@@ -10,8 +11,9 @@ from typing import Any, ClassVar
 
 import attrs
 
-from agentic._base._validate import amount, must_be, seconds, share, whole
+from agentic._base._validate import amount, must_be, seconds, share, suggest, whole
 from agentic.errors import ConfigError
+from agentic.limits import lookup
 from agentic.limits._model_limits import as_tokens, reply_reserve
 from agentic.messages import Message, Round, split_rounds
 from agentic.messages._landmarks import find_summary, find_task, prefix_length
@@ -19,6 +21,8 @@ from agentic.messages._provider_compaction import holds_compaction
 from agentic.protocols import CompactionReason
 from agentic.tokens import Counter
 from agentic.tokens._count import FlatMediaCounter
+
+_log = logging.getLogger(__name__)
 
 # The token default is that of pi-mono, limited to a share of the window so that a small window has
 # room for it. The six recent messages are supyagent's default.
@@ -160,13 +164,18 @@ class Policy:
             )
 
     @classmethod
-    def for_window(cls, context_window: int | str) -> "Policy":
+    def for_window(cls, context_window: int | str, *, reply_tokens: int = 0) -> "Policy":
         """Return the policy of those who pass a window and nothing else.
 
-        From 32,000 tokens up it compacts at half of the window and keeps a tenth of that half, at
-        least 3,000 tokens: requests are smaller, and a `Digest` of an eighth of the window, at most
-        8,000 tokens, keeps what was kept before (design/compaction.md). A smaller window is used
-        up, since half of it would hold little beside the digest.
+        Every entry point uses it: a list of dicts, the bridges, the proxy, a Runner, a Session, and
+        an agent whose file has no numbers of its own. From 32,000 tokens up it compacts at half of
+        the window and keeps a tenth of that half, at least 3,000 tokens: requests are smaller, and
+        a `Digest` of an eighth of the window, at most 8,000 tokens, keeps what was kept before
+        (design/compaction.md). A smaller window is used up, since half of it would hold little
+        beside the digest.
+
+        `reply_tokens` is the length of the reply that each request asks for, if it is known: the
+        reserve has room for it, up to half of the window.
 
         >>> Policy.for_window(128_000).trigger_tokens, Policy.for_window("16k").trigger_tokens
         (64000, 12000)
@@ -174,10 +183,11 @@ class Policy:
         context_window = _read_window(context_window)
         if not isinstance(context_window, int):
             return cls(context_window)  # which says what is wrong with it
+        reserve = max(reply_reserve(context_window), min(reply_tokens, context_window // 2))
         if context_window < _LEAST_TO_HALVE:
-            return cls(context_window)
+            return cls(context_window, reserve)
         recent = max(_LEAST_RECENT_TOKENS, context_window // 20)
-        return cls(context_window, keep_recent_tokens=recent, compact_at=0.5)
+        return cls(context_window, reserve, keep_recent_tokens=recent, compact_at=0.5)
 
     @property
     def keep_recent_tokens(self) -> int:
@@ -286,6 +296,40 @@ class Policy:
             requirement = f"at most half of {limit} ({most})"
             remedy = "the summary and the newest messages need the rest"
             raise ConfigError("keep_requests_tokens", requests, requirement, remedy)
+
+
+def policy_for(window: Policy | int | str) -> Policy:
+    """Return a policy, or that of a window in tokens (also `16k`) or of a model's name.
+
+    What is none of these is returned as it is: its owner says what is wrong with it.
+
+    >>> policy_for("16k") == policy_for(16_000) == Policy.for_window(16_000)
+    True
+    >>> policy_for("gpt-4o").context_window
+    128000
+
+    Raises:
+        ConfigError: the model's window is unknown.
+    """
+    window = as_tokens(window)
+    if not isinstance(window, int | str):
+        return window
+    if isinstance(window, int):
+        return Policy.for_window(window)
+    model_limits = lookup(window)
+    if not model_limits.usable:
+        # Loaded here: few names are unknown, and the catalog is large.
+        from agentic.limits import CONTEXT_LIMITS  # noqa: PLC0415
+
+        raise ConfigError(
+            "window",
+            window,
+            "a model whose context window is known",
+            suggest(window, CONTEXT_LIMITS, "pass the window in tokens, such as 128_000"),
+        )
+    if model_limits.note:
+        _log.warning("the window of %s is not known: %s", window, model_limits.note)
+    return Policy.for_window(model_limits.context_window)
 
 
 def find_policy(policies: Mapping[str, Policy], model: str) -> Policy | None:

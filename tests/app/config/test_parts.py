@@ -220,7 +220,7 @@ def test_summary_takes_its_share_of_trigger(project: Path) -> None:
     digest = _agent(project, f"{text}\ncontext_window: 200000").compactor()
 
     assert isinstance(digest, Digest)
-    assert digest.max_tokens == 1_000
+    assert digest.max_tokens == 960
 
 
 def test_named_decider_writes_the_summary(project: Path) -> None:

@@ -1,6 +1,7 @@
 import ast
 from pathlib import Path
 
+import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -71,9 +72,10 @@ def test_own_decider_tells_its_window(project: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reserve", "most", "recent"),
     [
-        ("context_window: 8192", 4096, 30, 6),
-        ("context_window: 5000", 2500, 30, 6),
-        ("context_window: 1", 0, 30, 6),
+        ("context_window: 8192", 2048, None, 6),
+        ("context_window: 1", 0, None, 6),
+        ("context_window: 5000\ncontext: {max_messages_before_summary: 30}", 2500, 30, 6),
+        ("context_window: 1\ncontext: {max_messages_before_summary: 30}", 0, 30, 6),
         ("context: {max_messages_before_summary: 10}", 4096, 10, 6),
         ("context: {max_messages_before_summary: 5}", 4096, 5, 1),
         ("context: {max_messages_before_summary: 2}", 4096, 2, 1),
@@ -101,25 +103,33 @@ def test_numbers_that_nobody_wrote_give_way(
     [
         ("model: anthropic:claude-opus-4-1", 16_384),
         ("model: anthropic:claude-opus-4-5", 32_000),
-        ("model: anthropic:claude-opus-4-1\nmodel_options: {max_tokens: 1000}", 4_096),
+        ("model: anthropic:claude-opus-4-1\nmodel_options: {max_tokens: 1000}", 16_384),
         ("model: anthropic:claude-opus-4-1\ncontext: {response_reserve: 5000}", 5_000),
         ("model: anthropic:claude-sonnet-5", 125_000),
-        ("model: openai_chat:gpt-4o", 4_096),
-        ("model: openai_chat:gpt-4o\nmodel_options: {max_tokens: 16000}", 16_000),
+        ("model: openai_chat:gpt-4o", 16_384),
+        ("model: openai_chat:gpt-4o\nmodel_options: {max_tokens: 20000}", 20_000),
         ("model: openai_chat:gpt-oss-120b\nmodel_options: {max_tokens: 131072}", 65_536),
         ("model: bedrock:x\nmodel_options: {inferenceConfig: {maxTokens: 6000}}", 4_096),
-        ("model: openai_responses:gpt-4o\nmodel_options: {max_output_tokens: 16000}", 16_000),
-        ("model: gemini:gemini-2.5-pro\nmodel_options: {max_output_tokens: 16000}", 16_000),
-        ("model: gemini:gemini-2.5-pro\nmodel_options: {maxOutputTokens: 16000}", 16_000),
+        ("model: openai_responses:gpt-4o\nmodel_options: {max_output_tokens: 17000}", 17_000),
+        ("model: gemini:gemini-2.5-pro\nmodel_options: {max_output_tokens: 17000}", 17_000),
+        ("model: gemini:gemini-2.5-pro\nmodel_options: {maxOutputTokens: 17000}", 17_000),
         (f"{_OLLAMA}model_options: {{options: {{num_predict: 9000}}}}", 9_000),
-        (f"{_OLLAMA}model_options: {{options: {{num_predict: -1}}}}", 4_096),
-        ("model: my_agent.py:Offline", 4_096),
+        (f"{_OLLAMA}model_options: {{options: {{num_predict: -1}}}}", 8_192),
+        ("model: my_agent.py:Offline", 16_384),
     ],
 )
 def test_reserve_has_room_for_the_reply(text: str, reserve: int, project: Path) -> None:
     """As long as the request asks for it to be, but half the window at most."""
     agent = config.loads(text, folder=project)
     assert agent.policy().reserve_tokens == reserve
+
+
+@pytest.mark.parametrize("key", ["tokens_per_media", "max_request_bytes", "max_images"])
+def test_other_numbers_leave_the_triggers(key: str) -> None:
+    """What media count, and what a provider takes, is no part of supyagent's table."""
+    policy = config.loads(f"context_window: 128000\ncontext: {{{key}: 700}}").policy()
+
+    assert policy == attrs.evolve(Policy.for_window(128_000), **{key: 700})
 
 
 @pytest.mark.parametrize("name", sorted({each: name for name, each in _LIMITS}.values()))
@@ -133,7 +143,8 @@ def test_every_model_gets_a_fitting_policy(name: str) -> None:
 
 def test_small_window_triggers_before_large_k() -> None:
     """K is 128,000 and never reached: what the window has beside its reserve is."""
-    policy = config.loads("context_window: 8192").policy()
+    text = "context_window: 8192\ncontext: {min_recent_messages: 6}"
+    policy = config.loads(text).policy()
 
     assert (policy.max_tokens, policy.available_tokens) == (128_000, 4096)
 
@@ -216,7 +227,8 @@ def test_budget_numbers_are_written_once() -> None:
 @given(window=st.integers(1, 10**6))
 def test_policy_keeps_what_a_budget_keeps(window: int) -> None:
     """Unless that leaves no room for a summary, what stays is the default of the budget."""
-    policy = config.loads(f"context_window: {window}\n").policy()
+    text = f"context_window: {window}\ncontext: {{max_messages_before_summary: 30}}\n"
+    policy = config.loads(text).policy()
 
     assert policy.keep_recent_tokens <= Policy(window).keep_recent_tokens
     assert policy.keep_recent_tokens <= policy.available_tokens * 2 // 3

@@ -107,7 +107,7 @@ def test_defaults_keep_requests_within_small_window(tmp_path: Path, text: str) -
 
     _, status, full = asyncio.run(_talk(agent, 20))
 
-    assert status.tokens <= agent.policy().available_tokens == 4096
+    assert status.tokens <= agent.policy().available_tokens == 6144
     assert len(full) == 40
 
 
