@@ -82,6 +82,8 @@ class ListView:
     """The summary of the state that the conversation went on from."""
     mirror: Mirror = attrs.field(init=False, repr=False)
     _has_view: bool = attrs.field(default=False, init=False, repr=False)
+    _is_unwritten: bool = attrs.field(default=False, init=False, repr=False)
+    """Whether an epoch has begun by a rewrite, so that no request of it was written yet."""
     _parts: ViewParts = attrs.field(init=False, repr=False)
     _tools: tuple[Any, tuple[ToolDefinition, ...]] = attrs.field(default=(None, ()), init=False)
     # For `fit` in several threads; it is not held while a compactor is awaited.
@@ -324,6 +326,8 @@ class ListView:
             return self._rewritten(self._take(request))
 
     def _rewritten(self, request: Prepared) -> list[Any] | None:
+        # The next request extends this one, of which nothing was written.
+        self._is_unwritten |= not request.extends
         # Only a compaction is stored, not what strategies and the window cut.
         return self.mirror.rewrite(request.history) if self.view.covered else None
 
@@ -338,6 +342,8 @@ class ListView:
         return request
 
     def _written(self, request: Prepared) -> list[Any]:
+        request = attrs.evolve(request, extends=False) if self._is_unwritten else request
+        self._is_unwritten = False
         if self._write is not None:
             return self._write(request)
         return self.mirror.write(request.messages, extends=request.extends)

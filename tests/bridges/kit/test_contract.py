@@ -14,6 +14,7 @@ from agentic.context.budget import Policy
 from agentic.messages import Message, ToolCall, ToolResult
 from agentic.providers import anthropic, cohere, openai_chat, openai_responses
 from agentic.testing import check_bridge
+from agentic.tokens import CharCounter
 
 
 def turn(number: int) -> list[Message]:
@@ -96,6 +97,29 @@ class Item:
     """A foreign item."""
 
     message: Message
+
+
+class Unable:
+    """A compactor that never writes a summary."""
+
+    async def compact(self, messages: list[Message], /) -> str:
+        """Fail."""
+        raise OSError("no model")
+
+
+def test_request_after_a_rewrite_begins_with_the_user() -> None:
+    """Also if nothing was summarized, and the window is kept by leaving out rounds."""
+    view = ListView(ItemsOfMessages(), policy(700), compactor=Unable(), counter=CharCounter())
+    items: list[Item] = []
+    for number in range(12):
+        for message in turn(number):
+            items.append(Item(message))
+            if message.role != "assistant":
+                view.rewrite(items)
+                sent = view.fit(items)
+                assert sent[0].message.role == "user"
+
+    assert len(sent) < len(items)
 
 
 class ItemsOfMessages:
