@@ -93,7 +93,8 @@ class StoredHistory:
                 )
             self.history = start
         # Shielded, since half of the history would be another past.
-        interruption = await shield(self._append(*messages[len(self.history) :]))
+        given = messages[len(self.history) :]
+        interruption = await shield(self._append(*given)) if given else None
         if interruption is not None:
             raise interruption
         # Not stored: a result that comes late takes the place of what is made up here.
@@ -152,7 +153,11 @@ class StoredHistory:
 
     async def _complete(self, message: Message, work: Coroutine[Any, Any, None]) -> None:
         """Store a message by `work`, and report it."""
-        interruption = await shield(work)
+        interruption = None
+        if self.store is None:
+            await work  # nothing waits in it, so no cancellation can arrive: no task is needed
+        else:
+            interruption = await shield(work)
         await self.event_sender.send(events.MessageEnd, message=message)
         if interruption is not None:
             raise interruption
@@ -214,7 +219,7 @@ class RunContext:
     """The latest summary of this run."""
     calls: list[ReportedCall] = attrs.field(init=False, factory=list)
     """The calls of this run's summaries that reported their usage."""
-    usage: Usage = attrs.field(init=False, factory=Usage)
+    usage: Usage = attrs.field(init=False, default=Usage())
     """Their sum."""
     _ahead: "asyncio.Task[Compaction | None] | None" = attrs.field(init=False, default=None)
     """Makes a summary while tools run."""

@@ -97,8 +97,8 @@ class Run:
     """Every call of the run, with its result."""
     latest: list[CallOutcome] = attrs.field(init=False, factory=list)
     """The calls of the latest turn, with their results."""
-    decision: Decision = attrs.field(init=False, factory=Decision)
-    usage: Usage = attrs.field(init=False, factory=Usage)
+    decision: Decision = attrs.field(init=False, default=Decision())
+    usage: Usage = attrs.field(init=False, default=Usage())
     """The usage of the decisions; that of the summaries is in `context`."""
     turn: int = attrs.field(init=False, default=0)
     limit: RunLimit | None = attrs.field(init=False, default=None)
@@ -138,8 +138,9 @@ class Run:
                     await self._end(StopReason.ABORT if is_cancelled else StopReason.ERROR, error)
             raise
         await self.context.end_ahead()
-        await self._end(self.decision.stop_reason, None)
-        return self._result()
+        result = self._result()
+        await self._end(self.decision.stop_reason, None, result.incomplete)
+        return result
 
     async def _open(self) -> None:
         if self.resumes:
@@ -380,7 +381,9 @@ class Run:
             await self.event_sender.send(events.ToolExecutionStart, call=call)
         batch.start(executor, [tool.name for tool in self.tools])
 
-    async def _end(self, stop_reason: StopReason, error: BaseException | None) -> None:
+    async def _end(
+        self, stop_reason: StopReason, error: BaseException | None, incomplete: str = ""
+    ) -> None:
         await self.event_sender.send(
             events.AgentEnd,
             reply=self.decision.reply,
@@ -388,7 +391,7 @@ class Run:
             usage=self.usage + self.context.usage,
             exhausted=self.exhausted,
             limit=self._limit or "",
-            incomplete="" if error else self._result().incomplete,
+            incomplete=incomplete,
             error=error,
         )
 

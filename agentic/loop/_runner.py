@@ -33,6 +33,7 @@ else:
 _BATCH = 4
 """By default, the outputs of a turn may together take this many times `truncation.max_bytes`."""
 
+_NO_BUDGET = Policy(0)
 _busy_stores: set[int] = set()
 """The ids of the stores that a run is writing to. They are not reused meanwhile, because the run
 keeps its store alive."""
@@ -154,7 +155,9 @@ class Runner:
             raise ConfigError("budget", value, requirement, remedy)
 
     def _make_view(self) -> View:
-        if isinstance(self.budget, Manager):
+        if self.budget is None:
+            view = View(_NO_BUDGET, strategies=self.strategies)
+        elif isinstance(self.budget, Manager):
             view = View.of(self.budget, strategies=self.strategies)
         elif isinstance(self.budget, Policy):
             view = View.of(self._manager_for(self.budget), strategies=self.strategies)
@@ -162,10 +165,8 @@ class Runner:
             policy = find_policy(self.budget, provider_and_model(self.decider)[1])
             manager = self._manager_for(policy or Policy(0))
             view = View.of(manager, strategies=self.strategies, policies=self.budget)
-        elif isinstance(self.budget, ViewMaker):
-            view = self.budget.make_view(strategies=self.strategies)
         else:
-            view = View(Policy(0), strategies=self.strategies)
+            view = self.budget.make_view(strategies=self.strategies)
         self._name_model(view)
         return view
 
