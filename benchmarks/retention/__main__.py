@@ -32,6 +32,7 @@ from benchmarks.retention.handover import (
     markdown_facts,
     scores_of,
 )
+from benchmarks.retention.history import markdown_history
 from benchmarks.retention.measure import Sample, measure, summarize
 from benchmarks.retention.peers import INSTALL, absent_peers, peer_cuts
 from benchmarks.retention.picture import draw
@@ -107,7 +108,7 @@ def _print_examples(sessions: list[Session], _: argparse.Namespace) -> None:
 
 
 def _print_stale(_: list[Session], __: argparse.Namespace) -> None:
-    print(*markdown_stale(), sep="\n")
+    print(*markdown_stale(), *markdown_history(), sep="\n")
 
 
 def _print_all(sessions: list[Session], options: argparse.Namespace) -> None:
@@ -144,7 +145,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--probes", action="store_true", help="only what a successor learns")
     parser.add_argument("--facts", action="store_true", help="only what a digest hands over")
     parser.add_argument("--folds", action="store_true", help="ten generations beside one digest")
-    parser.add_argument("--stale", action="store_true", help="overturned values in a public kit")
+    parser.add_argument("--stale", action="store_true", help="values that changed")
     parser.add_argument("--costs", action="store_true", help="only costs, also at other marks")
     parser.add_argument("--examples", action="store_true", help="three digests, in full")
     parser.add_argument("--held-out", action="store_true", help="the third for the end only")

@@ -19,16 +19,13 @@ import attrs
 
 __all__ = [
     "ANALYSIS",
-    "ARTICLES",
     "CHANGES",
     "COMMON",
     "DAYS",
     "DECISIONS",
     "ENDINGS",
     "LEAD_INS",
-    "MONEY",
     "MONTHS",
-    "NUMBERS",
     "REASONS",
     "RULES",
     "SECTIONS",
@@ -103,14 +100,6 @@ CHANGES: Mapping[str, str] = {
 }
 """In statements: that what was said before holds no longer. Of Git, the commands that leave a
 branch for another: https://git-scm.com/docs (2026-11)."""
-ARTICLES: Mapping[str, str] = {
-    "en": "the, a, an, this, that, my, our, your",
-    "de": "der, die, das, den, dem, ein, eine, einen, diese, dieser, dieses, mein, meine, unser",
-    "es": "el, la, los, las, un, una",
-    "fr": "le, la, les, un, une, des",
-    "pt": "o, a, os, as, um, uma",
-}
-"""Words that begin a sentence without being part of a name."""
 ENDINGS: Mapping[str, str] = {
     "en": "ers, er, ing, ed, es, s",
     "de": "ern, er, en, es",
@@ -145,18 +134,6 @@ DAYS: Mapping[str, str] = {
     "de": "montag, dienstag, mittwoch, donnerstag, freitag, samstag, sonntag",
     "es": "lunes, martes, miércoles, jueves, viernes, sábado, domingo",
     "fr": "lundi, mardi, mercredi, jeudi, vendredi, samedi, dimanche",
-}
-NUMBERS: Mapping[str, str] = {
-    "en": "hundred, thousand, million",
-    "de": "hundert, tausend, million, millionen",
-    "es": "cien, cientos, mil, millón, millones",
-    "fr": "cent, cents, mille, million, millions",
-}
-MONEY: Mapping[str, str] = {
-    "en": "dollar, euro, percent",
-    "de": "prozent",
-    "es": "dólar, dolar",
-    "fr": "pour cent",
 }
 LEAD_INS: Mapping[str, str] = {
     "en": "let me, let's, let us, i'll, i will, i'm going to, i am going to, i need to, i should",
