@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import ModuleType, NoneType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -17,7 +17,6 @@ from agentic.bridges.kit._view_parts import ViewParts, read_window
 from agentic.context.budget import Compactor, Policy
 from agentic.context.strategies import Chain, ContextStrategy
 from agentic.context.view import Prepared
-from agentic.context.view._picture import Explanation
 from agentic.errors import CompactionRefused, ConfigError
 from agentic.loop import Decision, Input
 from agentic.messages import Message
@@ -27,6 +26,9 @@ from agentic.providers.kit._record import RecordRole, check_record_role
 from agentic.providers.kit._requests import Opened
 from agentic.providers.kit._templates import alternates
 from agentic.tokens import Counter
+
+if TYPE_CHECKING:
+    from agentic.context.view._picture import Explanation
 
 _VERSION = 1
 _fitted: "ContextVar[tuple[Conversation, tuple[Mapping[str, Any], Opened] | None] | None]" = (
@@ -211,7 +213,7 @@ class Conversation:
         )
         self._list.report(reply, decision.request_usage)
 
-    def explain(self) -> Explanation:
+    def explain(self) -> "Explanation":
         """Return what is missing from the latest request or shortened in it, and why.
 
         Positions refer to the owner's items.
@@ -221,7 +223,7 @@ class Conversation:
     def _repr_html_(self) -> str:
         return self.explain()._repr_html_()
 
-    def __rich__(self) -> Explanation:
+    def __rich__(self) -> "Explanation":
         """Return what rich prints for it."""
         return self.explain()
 

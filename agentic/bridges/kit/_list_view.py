@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -23,13 +23,15 @@ from agentic.context.budget import Compactor, Policy
 from agentic.context.budget._compaction import CompactionTarget
 from agentic.context.strategies import Chain, ContextStrategy
 from agentic.context.view import Prepared, View
-from agentic.context.view._picture import Explanation
 from agentic.errors import ConfigError, ContextOverflow
 from agentic.messages import Message, from_plain
 from agentic.providers.overflow._size_refusal import SizeRefusal
 from agentic.tokens import Counter
 from agentic.tools import ToolDefinition
 from agentic.usage import Usage
+
+if TYPE_CHECKING:
+    from agentic.context.view._picture import Explanation
 
 _log = logging.getLogger(__name__)
 _VERSION = 1
@@ -219,7 +221,7 @@ class ListView:
         """
         self.view.report(reply, usage)
 
-    def explain(self) -> Explanation:
+    def explain(self) -> "Explanation":
         """Return what is missing from the latest request or shortened in it, and why.
 
         Positions refer to the owner's items.
@@ -230,7 +232,7 @@ class ListView:
                 attrs.evolve(each, positions=self.mirror.items_of(each.positions))
                 for each in explanation
             )
-            return Explanation(removals, explanation.parts, explanation.epoch)
+            return type(explanation)(removals, explanation.parts, explanation.epoch)
 
     def state(self) -> dict[str, Any]:
         """Return what must be kept between processes, as plain JSON of a few kilobytes.

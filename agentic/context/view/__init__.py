@@ -3,7 +3,8 @@
 Start with `View` and `Prepared`.
 """
 
-from agentic.context.view._view import Prepared, View
+from agentic.context.view._prepared import Prepared
+from agentic.context.view._view import View
 from agentic.protocols import ChangeWriter as ChangeWriter
 from agentic.protocols import RequestPrefix as RequestPrefix
 

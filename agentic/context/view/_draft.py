@@ -78,6 +78,19 @@ class Draft:
         """The steps that were made for this request, and not for an earlier one."""
         return self.shortened if self.continues else self.epoch.stages
 
+    def complete(
+        self,
+        history: Sequence[Message] | None,
+        others: tuple[str | None, Sequence[ToolDefinition] | None],
+    ) -> tuple[Sequence[Message], tuple[str, Sequence[ToolDefinition]]]:
+        """Return a history, a system prompt and tools; this draft's where they are None."""
+        system_prompt, tools = others
+        beside = (
+            self.system_prompt if system_prompt is None else system_prompt,
+            self.tools if tools is None else tools,
+        )
+        return self.branch.given if history is None else history, beside
+
     def of_list(self, given: list[Message]) -> "Draft":
         """Return the draft of the owner's list instead of a copy of it, or the reverse."""
         former = self.branch.given

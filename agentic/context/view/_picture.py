@@ -9,10 +9,11 @@ from typing import Any
 
 import attrs
 
-from agentic.context.view._explain import Removal
+from agentic.context.view._draft import Draft
+from agentic.context.view._explain import Removal, explain
+from agentic.context.view._prepared import EpochNote
 from agentic.messages import Message
 from agentic.tokens._count import TokenCache
-from agentic.usage import Usage
 
 _CELLS = 60
 """The width of the bar in a terminal."""
@@ -37,44 +38,6 @@ class WindowPart:
     kind: str
     """`system`, `tools`, `summary`, `requests`, `replies`, `outputs` or `free`."""
     tokens: int
-
-
-@attrs.frozen(kw_only=True)
-class EpochNote:
-    """The epoch of a request: which one it is, why it began, and what that cost."""
-
-    number: int = 1
-    """Counted from 1 by the View that made it."""
-    changes: tuple[str, ...] = ()
-    """Why it began, as in `Prepared.changes`; empty for the first one."""
-    tokens_rewritten: int = 0
-    """What its first request did not share with the request before, in tokens by the counter."""
-    price: float = 0.0
-    """What it cost to write that to the prompt cache, in tokens at the full price of input."""
-    summary: Usage = attrs.field(factory=Usage)
-    """What the model used for its summary, as far as that was reported."""
-
-    @property
-    def sentence(self) -> str:
-        """All of it as a sentence; empty for the first epoch.
-
-        >>> EpochNote(number=3, changes=("cut",), tokens_rewritten=40_000, price=50_000).sentence
-        'Epoch 3 began with cut: 40,000 tokens were written to the cache, for the price of 50,000.'
-        """
-        if not self.changes:
-            return ""
-        text = (
-            f"Epoch {self.number} began with {', '.join(self.changes)}: "
-            f"{self.tokens_rewritten:,} tokens were written to the cache, for the price of "
-            f"{self.price:,.0f}."
-        )
-        if self.summary.total or self.summary.input:
-            text += (
-                f" Its summary used {self.summary.input:,} tokens of input "
-                f"({self.summary.cache_read:,} from the cache) and {self.summary.output:,} of "
-                "output."
-            )
-        return text
 
 
 def measure_parts(
@@ -121,6 +84,21 @@ class Explanation(list[Removal]):
         super().__init__(removals)
         self.parts = tuple(parts)
         self.epoch = EpochNote() if epoch is None else epoch
+
+    @classmethod
+    def of_draft(
+        cls, draft: Draft, token_cache: TokenCache | None, window: int, epoch: EpochNote
+    ) -> "Explanation":
+        """Explain a draft that was sent. Without a counter, the sizes of its parts are unknown."""
+        removals = explain(draft.branch, draft.repaired, draft.stages, token_cache)
+        parts: tuple[WindowPart, ...] = ()
+        if token_cache is not None:
+            system = min(token_cache.count_text(draft.system_prompt), draft.overhead_tokens)
+            tools = draft.overhead_tokens - system
+            parts = measure_parts(
+                draft.view, token_cache, system=system, tools=tools, window=window
+            )
+        return cls((attrs.evolve(each, epoch=epoch.changes) for each in removals), parts, epoch)
 
     def as_text(self) -> str:
         """Return the sizes, why the epoch began and at what price, and a line for each removal."""

@@ -33,6 +33,13 @@ _LEAST_IDLE_GAIN = 0.1
 """After the prompt cache has expired, a new epoch costs nothing but the reasoning that becomes
 stale. It must make the request shorter by this share to be worth that."""
 
+_WORTHWHILE = 0.9
+"""A new epoch takes the place of a summary if it makes the request at most this large, as a share.
+Budgets call a compaction that frees less than a tenth a low gain."""
+_AFTER_OVERFLOW = 0.75
+"""The largest size of a second request, as a share of the refused one's. The provider counts
+differently, so a request that is only just smaller may be refused again."""
+
 
 @attrs.define(eq=False)
 class RequestBuilder:
@@ -134,6 +141,42 @@ class RequestBuilder:
         if draft.continues and not draft.fits:
             draft = self.begin(draft)
         return self.maker.cut(draft)
+
+    def begin_if_shorter(self, draft: Draft) -> Draft:
+        """Return the draft as the first request of a new epoch if that makes it much shorter.
+
+        What can be left out without a summary goes first, unless that would hardly help: the next
+        request would begin another epoch.
+        """
+        beginning = self.begin(draft)
+        # It is larger if the epoch was cut to the window. The size of all of it then says whether a
+        # compactor that failed is asked again: what was cut never grows beyond the window.
+        # Without hidden thinking: to lose that of this epoch is no gain.
+        before, after = map(self.maker.visible_tokens, (draft, beginning))
+        return draft if _WORTHWHILE * before < after <= before else beginning
+
+    def shorten(
+        self,
+        sent: list[Message],
+        messages: list[Message],
+        system_prompt: str,
+        tools: Sequence[ToolDefinition],
+    ) -> Draft | None:
+        """Return a draft that is at most three quarters of what was sent, or at least smaller.
+
+        None if nothing smaller is possible, or nothing is measured.
+        """
+        token_cache = self.maker.token_cache
+        if token_cache is None:
+            return None
+        before = token_cache.sizes(sent).total
+        draft = self.draft(messages, system_prompt, tools)
+        draft = self.cut(self.begin(draft) if draft.continues else draft)
+        most = int(_AFTER_OVERFLOW * before)
+        if token_cache.sizes(draft.view).total > most:
+            draft = self.maker.shrink(draft, max(1, most))
+        # An equal or larger request would only be refused again.
+        return None if token_cache.sizes(draft.view).total >= before else draft
 
     def commit(self, draft: Draft) -> Continuity:
         """Record a draft as sent, and return how it relates to the last request."""

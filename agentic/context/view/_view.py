@@ -11,13 +11,11 @@ reasoning behind it stale.
 """
 
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, get_args
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, get_args
 
 import attrs
 
-from agentic import events
-from agentic._base._short_repr import short_repr
 from agentic._base._validate import must_be
 from agentic._base._waiting import LONG, goes_off_loop, is_loop_running, off_loop
 from agentic.context._for_conversation import for_conversation
@@ -26,10 +24,16 @@ from agentic.context.budget._compaction import AdaptableBudget, CompactionTarget
 from agentic.context.budget._policy import check_policies, find_policy
 from agentic.context.strategies import Chain
 from agentic.context.strategies._strategy import as_chain
-from agentic.context.view._draft import Continuity, Draft
-from agentic.context.view._explain import explain
+from agentic.context.view._draft import Draft
+from agentic.context.view._explain import Stage
 from agentic.context.view._maker import RequestMaker
-from agentic.context.view._picture import EpochNote, Explanation, WindowPart, measure_parts
+from agentic.context.view._prepared import (
+    EpochNote,
+    Prepared,
+    change_events,
+    describe_request,
+    epoch_event,
+)
 from agentic.context.view._reasoning import Mode, ReasoningFilter
 from agentic.context.view._request import RequestBuilder
 from agentic.context.view._request_limits import Unit, WireUnit
@@ -41,7 +45,6 @@ from agentic.context.view._scheduler import (
     run_elsewhere,
 )
 from agentic.context.view._window import Note
-from agentic.errors import HistoryChanged
 from agentic.events._sending import send, send_sync
 from agentic.limits import cache_terms
 from agentic.messages import Message, ToolCall, ToolResult
@@ -51,49 +54,13 @@ from agentic.protocols import (
     Input,
     NativeSummarizer,
     RequestCodec,
-    RequestPrefix,
     ToolDefinition,
 )
 from agentic.tokens import Counter
 from agentic.usage import Usage
 
-_WORTHWHILE = 0.9
-"""A new epoch takes the place of a summary if it makes the request at most this large, as a share.
-Budgets call a compaction that frees less than a tenth a low gain."""
-_AFTER_OVERFLOW = 0.75
-"""The largest size of a second request, as a share of the refused one's. The provider counts
-differently, so a request that is only just smaller may be refused again."""
-
-
-@short_repr
-@attrs.frozen(kw_only=True)
-class Prepared:
-    """What to send, and what happened to the history. Sizes are in tokens."""
-
-    messages: list[Message]
-    """What to send. It includes the system prompt only if the history begins with it."""
-    history: list[Message]
-    """The history from now on: the list that was passed, unless it was compacted. An owner who can
-    rewrite the history stores it; an owner who only appends may ignore it."""
-    compaction: Compaction | None = None
-    """What a trigger did; None if no compaction was due."""
-    tokens: int = 0
-    """The size of the request, with system prompt and tools, if there is a counter."""
-    fits: bool = True
-    """Whether the size is within the window less the reserve."""
-    notes: tuple[Note, ...] = ()
-    extends: bool = True
-    """Whether the request extends the last one as the provider reads it; true for the first one.
-    If not, a new epoch has begun."""
-    reused_tokens: int = 0
-    """The size of the start that the request shares with the last one, by the counter."""
-    changes: tuple[str, ...] = ()
-    """Why the request does not extend the last one: `compaction`, `cut` to the window, `cleared` by
-    a strategy, `tools_changed`, `system_changed`, `model_changed` (to or from one that can read a
-    provider's own compaction), `owner_edited`."""
-    prefix: RequestPrefix | None = None
-    """The system prompt and the tools to send, if a `ChangeWriter` has said in `messages` what has
-    changed since. None if they are those that were passed."""
+if TYPE_CHECKING:
+    from agentic.context.view._picture import Explanation
 
 
 @attrs.define(eq=False)
@@ -270,7 +237,7 @@ class View:
                 request = self._cut(self._draft(messages, *beside), compaction)
             elif isinstance(messages, list):
                 request = self._of_list(messages, request)
-            changes = self._changes(target, request)
+            changes = self._events(target, request, self._new_stages)
         # Outside the lock, because a receiver may prepare a request itself.
         for record in changes:
             await send(record["record"].signal, **record)
@@ -299,7 +266,7 @@ class View:
                 compaction, notes = self._scheduler.compact_sync(draft)
                 draft = self._draft(history, *beside)
             request = self._cut(draft, compaction, notes)
-            for record in self._changes(None, request):
+            for record in self._events(None, request, self._new_stages):
                 send_sync(record["record"].signal, **record)
             return request
 
@@ -387,11 +354,11 @@ class View:
         if self._latest is None:
             return None
         self.limit_request(kind, limit)
-        messages, (prompt, definitions) = self._like_latest(self._latest, history, others)
+        messages, (prompt, definitions) = self._latest.complete(history, others)
         request = await self.prepare(
             messages, system_prompt=prompt, tools=definitions, target=target
         )
-        return self._if_smaller(kind, request, sent)
+        return request if self._is_smaller(kind, request.messages, sent) else None
 
     def shrink_sync(
         self,
@@ -414,9 +381,9 @@ class View:
                 if self._latest is None:
                     return None
                 self.limit_request(kind, limit)
-                messages, (prompt, definitions) = self._like_latest(self._latest, history, others)
+                messages, (prompt, definitions) = self._latest.complete(history, others)
                 request = self.prepare_sync(messages, system_prompt=prompt, tools=definitions)
-                return self._if_smaller(kind, request, sent)
+                return request if self._is_smaller(kind, request.messages, sent) else None
             if self._is_busy:
                 return run_elsewhere(self._shrink(sent, history, others, None, None))
             if is_loop_running():
@@ -425,28 +392,11 @@ class View:
                 return shorter and attrs.evolve(shorter, notes=(*notes, *shorter.notes))
             return run(self._shrink(sent, history, others, None, self._scheduler.budget))
 
-    @staticmethod
-    def _like_latest(
-        latest: Draft,
-        history: Sequence[Message] | None,
-        others: tuple[str | None, Sequence[ToolDefinition] | None],
-    ) -> tuple[Sequence[Message], tuple[str, Sequence[ToolDefinition]]]:
-        """Return what a request is made of: by default, what the latest one was."""
-        system_prompt, tools = others
-        beside = (
-            latest.system_prompt if system_prompt is None else system_prompt,
-            latest.tools if tools is None else tools,
-        )
-        return latest.branch.given if history is None else history, beside
-
-    def _if_smaller(
-        self, kind: WireUnit, request: Prepared, sent: Sequence[Message]
-    ) -> Prepared | None:
-        """Return a request that has fewer bytes or images than another one; None for any other."""
+    def _is_smaller(self, kind: WireUnit, view: list[Message], sent: Sequence[Message]) -> bool:
+        """Return whether a request has fewer bytes or images than another one."""
         with self._builder.lock:
             limits = self._builder.maker.limits
-            is_smaller = limits.count(kind, request.messages) < limits.count(kind, [*sent])
-        return request if is_smaller else None
+            return limits.count(kind, view) < limits.count(kind, [*sent])
 
     async def _shrink(
         self,
@@ -460,7 +410,7 @@ class View:
         latest = self._latest
         if latest is None or self._maker.token_cache is None or self.counter is None:
             return None
-        messages, beside = self._like_latest(latest, history, others)
+        messages, beside = latest.complete(history, others)
         compaction = None
         if budget is not None:
             async with self._summaries:
@@ -474,8 +424,8 @@ class View:
         if isinstance(messages, list):
             smaller = smaller.of_list(messages)
         request = self._finish(smaller, compaction)
-        for record in self._epoch_start(target, request):
-            await send(events.epoch_start, **record)
+        for record in self._events(target, request):
+            await send(record["record"].signal, **record)
         return request
 
     def _shorter(
@@ -485,19 +435,8 @@ class View:
         system_prompt: str,
         tools: Sequence[ToolDefinition],
     ) -> Draft | None:
-        """Return a draft that is at most three quarters of what was sent, or at least smaller."""
-        token_cache = self._maker.token_cache
-        if token_cache is None or self.counter is None:
-            return None
         with self._builder.lock:
-            before = token_cache.sizes(sent).total
-            draft = self._builder.draft(messages, system_prompt, tools)
-            draft = self._builder.cut(self._builder.begin(draft) if draft.continues else draft)
-            most = int(_AFTER_OVERFLOW * before)
-            if token_cache.sizes(draft.view).total > most:
-                draft = self._maker.shrink(draft, max(1, most))
-            # An equal or larger request would only be refused again.
-            return None if token_cache.sizes(draft.view).total >= before else draft
+            return self._builder.shorten(sent, messages, system_prompt, tools)
 
     def compact_next(self, instructions: str = "", most: int | None = None) -> bool:
         """Have the history compacted before the next `prepare`; return whether it will be.
@@ -532,6 +471,11 @@ class View:
         """
         with self._builder.lock:
             return self._maker.notes.refuse_native(sent)
+
+    @property
+    def _new_stages(self) -> tuple[Stage, ...]:
+        """The steps that made the latest request different from the history."""
+        return () if self._latest is None else self._latest.new_stages
 
     @property
     def _is_busy(self) -> bool:
@@ -591,32 +535,24 @@ class View:
                 return draft.view
             return window.certain(draft.view, room)
 
-    def explain(self) -> Explanation:
+    def explain(self) -> "Explanation":
         """Return what is missing from the latest request or shortened in it, and why.
 
         It is a list, which a notebook and rich show with a bar of what fills the window.
         """
+        from agentic.context.view._picture import Explanation  # noqa: PLC0415  rarely needed
+
         if self._latest is None:
             return Explanation()
-        latest = self._latest
-        parts: tuple[WindowPart, ...] = ()
         with self._builder.lock:
-            token_cache = self._maker.token_cache
-            removals = explain(latest.branch, latest.repaired, latest.stages, token_cache)
-            if token_cache is not None:
-                system = min(token_cache.count_text(latest.system_prompt), latest.overhead_tokens)
-                tools = latest.overhead_tokens - system
-                window = self.policy.context_window
-                parts = measure_parts(
-                    latest.view, token_cache, system=system, tools=tools, window=window
-                )
-        epoch = self._epoch
-        return Explanation((attrs.evolve(r, epoch=epoch.changes) for r in removals), parts, epoch)
+            return Explanation.of_draft(
+                self._latest, self._maker.token_cache, self.policy.context_window, self._epoch
+            )
 
     def _repr_html_(self) -> str:
         return self.explain()._repr_html_()
 
-    def __rich__(self) -> Explanation:
+    def __rich__(self) -> "Explanation":
         """Return what rich prints for it."""
         return self.explain()
 
@@ -730,15 +666,8 @@ class View:
         return draft
 
     def _begin(self, draft: Draft) -> Draft:
-        # What can be left out without a summary goes first, unless that would hardly help: the
-        # next request would begin another epoch.
         with self._builder.lock:
-            beginning = self._builder.begin(draft)
-        # It is larger if the epoch was cut to the window. The size of all of it then says whether a
-        # compactor that failed is asked again: what was cut never grows beyond the window.
-        # Without hidden thinking: to lose that of this epoch is no gain.
-        before, after = map(self._maker.visible_tokens, (draft, beginning))
-        return draft if _WORTHWHILE * before < after <= before else beginning
+            return self._builder.begin_if_shorter(draft)
 
     def _ends_epoch(self, draft: Draft) -> bool:
         if not draft.continues:
@@ -779,80 +708,25 @@ class View:
             continuity = self._builder.commit(draft)
             self._scheduler.note_sent(self.model)
             if not continuity.extends:
-                self._epoch = self._next_epoch(draft, compaction, continuity)
-        return Prepared(
-            messages=view,
-            history=draft.branch.history,
-            # Without a reason, nothing was tried: the hook of a ContextConfig said no, for example.
-            compaction=compaction if compaction is not None and compaction.reason else None,
-            tokens=draft.tokens,
-            fits=draft.fits,
-            notes=(*_failures(compaction), *notes, *draft.notes, *continuity.notes),
-            extends=continuity.extends,
-            reused_tokens=continuity.reused_tokens,
-            changes=continuity.changes,
-            prefix=None if draft.epoch.prefix == draft.beside else draft.epoch.prefix,
-        )
+                terms = cache_terms(self.model)
+                self._epoch = self._epoch.next(draft, continuity, compaction, terms)
+        return describe_request(draft, view, continuity, compaction, notes)
 
-    def _next_epoch(
-        self, draft: Draft, compaction: Compaction | None, continuity: Continuity
-    ) -> EpochNote:
-        rewritten = max(0, draft.tokens - continuity.reused_tokens)
-        return EpochNote(
-            number=self._epoch.number + 1,
-            changes=continuity.changes,
-            tokens_rewritten=rewritten,
-            price=cache_terms(self.model).write * rewritten,
-            summary=Usage() if compaction is None else compaction.usage,
-        )
-
-    def _changes(self, target: CompactionTarget | None, request: Prepared) -> list[dict[str, Any]]:
-        """Return the events to send: one for each step that changed the view, and for an epoch."""
-        stages = () if self._latest is None else self._latest.new_stages
-        steps: list[dict[str, Any]] = [
-            {
-                **_sender(self, target),
-                "record": events.ContextChanged,
-                "messages_before": len(stage.before),
-                "messages_after": len(stage.after),
-            }
-            for stage in stages
-            if stage.after is not stage.before
-        ]
-        return [*steps, *self._epoch_start(target, request)]
-
-    def _epoch_start(
-        self, target: CompactionTarget | None, request: Prepared
+    def _events(
+        self, target: CompactionTarget | None, request: Prepared, stages: Iterable[Stage] = ()
     ) -> list[dict[str, Any]]:
-        """Return the event of a request that begins an epoch; nothing for any other."""
-        if request.extends:
-            return []
-        stale, _ = self._builder.reasoning.left_out_of(request.messages)
-        epoch = {
-            "record": events.EpochStart,
-            "changes": request.changes,
-            "reused_tokens": request.reused_tokens,
-            "tokens": request.tokens,
-            "stale_replies": len(stale),
-        }
-        return [{**_sender(self, target), **epoch}]
+        """Return the events to send: one for each step that changed the view, and for an epoch."""
+        sender = {"sender": self, "run_id": ""}
+        if target is not None:
+            sender = {"sender": target.sender, "run_id": target.run_id}
+        records = [*change_events(stages)]
+        if not request.extends:
+            stale, _ = self._builder.reasoning.left_out_of(request.messages)
+            records.append(epoch_event(request, len(stale)))
+        return [sender | each for each in records]
 
 
 def _is_of(draft: Draft, history: Sequence[Message]) -> bool:
     """Return whether a draft is of all of a list, as far as its length and its end tell."""
     given = draft.branch.given
     return len(history) == draft.branch.length and (not given or history[-1] is given[-1])
-
-
-def _sender(view: View, target: CompactionTarget | None) -> dict[str, Any]:
-    if target is None:
-        return {"sender": view, "run_id": ""}
-    return {"sender": target.sender, "run_id": target.run_id}
-
-
-def _failures(compaction: Compaction | None) -> list[Note]:
-    error = None if compaction is None else compaction.error
-    if error is None or isinstance(error, HistoryChanged):  # another summary was stored first
-        return []
-    text = f"nothing was summarized ({type(error).__name__}: {error})"
-    return [Note("summary_failed", text)]
