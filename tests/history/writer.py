@@ -2,7 +2,8 @@
 
 What step number N does follows from N and the mode alone, so that whoever killed it can do the same
 steps in memory and compare. The mode says what is done most: append, replace or keep. In the mode
-"keyed" each step appends a message with a key, so that any step may be repeated.
+"keyed" each step appends with keys, so that any step may be repeated. Both append a whole round of
+messages at once at every fourth step.
 """
 
 import asyncio
@@ -29,6 +30,18 @@ def make_message(number: int) -> Message:
             return Message("tool", tool_results=[ToolResult(call_id, "run", text)])
 
 
+def make_step(number: int) -> list[Message]:
+    """Make what a step appends: at every fourth a round, and then a round message by message."""
+    start = count_messages(number)
+    return [make_message(each) for each in range(start, count_messages(number + 1))]
+
+
+def count_messages(steps: int) -> int:
+    """Return how many messages the first steps append."""
+    blocks, place = divmod(steps, 4)
+    return 6 * blocks + (place + 2 if place else 0)
+
+
 def make_output(number: int) -> str:
     """Make an output of a size between some bytes and 2 MB."""
     return f"output {number} \ud83d " + "y" * (number * 7919 % 31 * 64_000)
@@ -37,7 +50,9 @@ def make_output(number: int) -> str:
 async def take_step(store: Any, number: int, mode: str = "append") -> None:
     """Do mostly what the mode says, compact every 11th step, and take that back every 97th."""
     if mode == "keyed":
-        await store.append(make_message(number), key=f"run/{number}")
+        messages = make_step(number)
+        keys = [f"run/{number}/{place}" for place in range(len(messages))]
+        await store.append(*messages, key=keys)
     elif number % 97 == 96:
         try:
             await store.restore()
@@ -48,6 +63,8 @@ async def take_step(store: Any, number: int, mode: str = "append") -> None:
         await store.replace([Message("system", f"a summary at step {number}"), *history[-4:]])
     elif is_keep(number, mode):
         await store.put(make_output(number))
+    elif mode == "append":
+        await store.append(*make_step(number))
     else:
         await store.append(make_message(number))
 
