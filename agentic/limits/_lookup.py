@@ -20,7 +20,7 @@ from agentic._base._lazy import LazyModule
 from agentic.errors import ConfigError
 from agentic.limits._binding import Binding
 from agentic.limits._cache_terms import CacheTerms
-from agentic.limits._model_limits import ModelLimits
+from agentic.limits._model_limits import UNKNOWN, ModelLimits
 from agentic.limits._names import (
     PREFIX_END,
     check_name,
@@ -80,6 +80,8 @@ def lookup(model: str) -> ModelLimits:
     check_name(model)
     if model == "offline":
         return _catalog.OFFLINE
+    if _is_blank(model):
+        return UNKNOWN
     return _listed(model) or _registered(model) or _assumed(model)
 
 
@@ -120,6 +122,8 @@ def cache_terms(model: str) -> CacheTerms:
 # A View asks before every request, and a look-up takes a tenth of a millisecond.
 @functools.lru_cache(maxsize=256)
 def _terms_of(model: str) -> CacheTerms:
+    if _is_blank(model):
+        return _ASSUMPTION
     if name := longest_name(model, _catalog.CACHES):
         return _catalog.CACHES[name]
     relative = newest_relative(model, _catalog.NEWEST)
@@ -166,6 +170,8 @@ def wire_limits(model: str) -> WireLimits:
         ConfigError: the name is not a str.
     """
     check_name(model)
+    if _is_blank(model):
+        return WireLimits()
     family = longest_beginning(model, _catalog.WIRE)
     return _catalog.WIRE[family] if family else WireLimits()
 
@@ -227,6 +233,11 @@ def binds_reasoning(model: str) -> Binding | None:
     return versions.get((int(match[2]), int(match[3] or 0)))
 
 
+def _is_blank(model: str) -> bool:
+    """Return whether a decider has no name for its model: neither catalog nor registry is read."""
+    return not model.strip()
+
+
 def _listed(model: str) -> ModelLimits | None:
     """Return the limits in the catalog: those at the server that the name says, or the maker's."""
     name = longest_name(model, _catalog.LIMITS) or ""
@@ -243,14 +254,12 @@ def _assumed(model: str) -> ModelLimits:
     """Return the limits of the newest relative of a newer model, else the default."""
     relative = newest_relative(model, _catalog.NEWEST)
     if relative is None:
-        return _catalog.UNKNOWN
+        return UNKNOWN
     return attrs.evolve(_catalog.LIMITS[relative], known=False, relative=relative)
 
 
 def _registered(model: str) -> ModelLimits | None:
     """Look a model up in the registry, which is imported only when it is needed."""
-    if not model.strip():  # a decider without a name: the import alone takes a sixth of a second
-        return None
     # Asked anew each time, because the library may fetch newer prices while a program runs.
     try:
         snapshot = _imports.load("genai_prices.data_snapshot").get_snapshot()

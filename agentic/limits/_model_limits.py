@@ -64,6 +64,12 @@ class ModelLimits:
         return f"{self.context_window:,} tokens are assumed{relative if self.relative else ''}"
 
 
+UNKNOWN = ModelLimits(8_192, 0, known=False)
+"""The limits of an unknown model. supyagent also assumes 8,192
+(https://github.com/ergodic-ai/supyagent). If the guess is too small, compaction comes early; if it
+is too large, the request fails."""
+
+
 def read_tokens(text: str) -> int | None:
     """Return the number of tokens that a text is, such as `16k` or `1m`; None if it is none.
 

@@ -51,14 +51,19 @@ def test_model_without_any_window_is_unknown(model: str) -> None:
     assert lookup(model) == ModelLimits(8_192, 0, known=False)
 
 
-def test_empty_name_loads_no_library(run_python: Callable[[str], str]) -> None:
+def test_empty_name_loads_neither_library_nor_catalog(run_python: Callable[[str], str]) -> None:
     """A custom decider often has no name, and every command would wait for the import."""
     program = (
-        "import sys; from agentic.limits import lookup;"
-        "print(lookup('').known, lookup(' ').known, 'genai_prices' in sys.modules)"
+        "import sys; from agentic.limits import cache_terms, lookup;"
+        "from agentic.limits._lookup import wire_limits;"
+        "print(lookup('').known, lookup(' ').known, cache_terms('').known, wire_limits(' '));"
+        "print({'genai_prices', 'agentic.limits._catalog'} & {*sys.modules})"
     )
 
-    assert run_python(program) == "False False False"
+    assert run_python(program).splitlines() == [
+        "False False False WireLimits(max_bytes=None, max_images=None)",
+        "set()",
+    ]
 
 
 def test_the_library_may_be_missing(run_python: Callable[[str], str]) -> None:

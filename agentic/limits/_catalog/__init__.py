@@ -41,7 +41,7 @@ from agentic.limits._catalog._source import Source
 from agentic.limits._catalog._wire import WIRE as WIRE
 from agentic.limits._catalog._wire import WIRE_SOURCES as WIRE_SOURCES
 from agentic.limits._media_costs import OTHER, MediaCosts
-from agentic.limits._model_limits import ModelLimits
+from agentic.limits._model_limits import UNKNOWN, ModelLimits
 
 FAMILIES = (
     _amazon,
@@ -89,10 +89,6 @@ FAMILY_SCALES: Mapping[str, float] = {
     **_deepseek.FAMILY_SCALES,
     **_google.FAMILY_SCALES,
 }
-UNKNOWN = ModelLimits(8_192, 0, known=False)
-"""The limits of an unknown model. supyagent also assumes 8,192
-(https://github.com/ergodic-ai/supyagent). If the guess is too small, compaction comes early; if it
-is too large, the request fails."""
 OFFLINE = ModelLimits(32_000, 0)
 """The limits of the offline agent, which is no model. A long conversation can fill its window."""
 CONTEXT_LIMITS: Mapping[str, int] = MappingProxyType(
