@@ -286,28 +286,47 @@ class _Tools:
         return ToolResult(call.id, call.name, "x = 1")
 
 
+@attrs.define
+class Entries:
+    """The functions of a package that a program enters, by file: set it as the profiler."""
+
+    package: Path
+    functions: dict[str, set[str]] = attrs.field(factory=dict)
+    _imports: int = 0
+    """How many modules of the package are being imported."""
+
+    def __call__(self, frame: FrameType, event: str, _: Any) -> None:
+        """Note a function when it is called, unless an import calls it."""
+        code = frame.f_code
+        path = Path(code.co_filename)
+        # Not what attrs writes, which belongs to no file.
+        if event not in {"call", "return"} or not path.is_relative_to(self.package):
+            return
+        if code.co_name == "<module>":
+            self._imports += 1 if event == "call" else -1
+        # The body of a class runs on import, too: it has no locals of its own.
+        elif event == "call" and not self._imports and code.co_flags & _NEWLOCALS:
+            name = str(path.relative_to(self.package))
+            self.functions.setdefault(name, set()).add(code.co_qualname)
+
+
 def turn(package: Path) -> dict[str, set[str]]:
     """Run one turn, and return the functions that it enters, by file."""
     from agentic.loop import Runner  # noqa: PLC0415  not before the checkout is known
 
-    entered: dict[str, set[str]] = {}
-
-    def enter(frame: FrameType, event: str, _: Any) -> None:
-        code = frame.f_code
-        path = Path(code.co_filename)
-        # Not what attrs writes, which belongs to no file.
-        # The body of a class runs on import, too: it has no locals of its own.
-        is_function = code.co_name != "<module>" and code.co_flags & _NEWLOCALS
-        if event == "call" and is_function and path.is_relative_to(package):
-            entered.setdefault(str(path.relative_to(package)), set()).add(code.co_qualname)
-
+    entries = Entries(package)
     runner = Runner(_Model(), _Tools())
-    sys.setprofile(enter)
-    try:
-        asyncio.run(runner.run("What is x?"))
-    finally:
-        sys.setprofile(None)
-    return entered
+
+    async def run() -> None:
+        # Not around the event loop, which writes the result into an error that nobody sees.
+        sys.setprofile(entries)
+        try:
+            await runner.run("What is x?")
+        finally:
+            sys.setprofile(None)
+
+    asyncio.run(run())
+    return entries.functions
 
 
 def tests(folder: Path) -> list[ast.FunctionDef]:

@@ -1,5 +1,7 @@
 """The figures of the house: what counts as an arrow, as a circle, and as naming a provider."""
 
+import importlib
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,24 @@ def read(tmp_path: Path) -> Any:
         return house.read_modules(tmp_path)
 
     return write
+
+
+def test_function_that_only_an_import_calls_is_no_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even if a function imports the module while the program runs."""
+    (tmp_path / "rows_of_test_house.py").write_text("def row():\n    return 1\nROW = row()\n")
+    program = "def use():\n    import rows_of_test_house\n    again()\ndef again():\n    pass\n"
+    (tmp_path / "user_of_test_house.py").write_text(program)
+    monkeypatch.syspath_prepend(tmp_path)
+    user = importlib.import_module("user_of_test_house")
+    entries = house.Entries(tmp_path)
+
+    sys.setprofile(entries)
+    user.use()
+    sys.setprofile(None)
+
+    assert entries.functions == {"user_of_test_house.py": {"use", "again"}}
 
 
 def test_arrows_and_circles_are_counted_anywhere_in_code(read: Any) -> None:
