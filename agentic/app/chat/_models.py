@@ -20,8 +20,7 @@ from agentic.app.cli._local_servers import find_servers
 from agentic.app.cli._output import describe_problem, end_sentence
 from agentic.providers._offline import OFFLINE
 from agentic.providers._registry import adapter_names, find_adapter
-from agentic.providers.kit import Adapter, Sdk
-from agentic.providers.kit._adapter import ModelOffer
+from agentic.providers.kit import Adapter, ModelOffer, Sdk
 from agentic.tools import tool
 
 _LOCAL = "agentic.app.cli._local_servers:connect"

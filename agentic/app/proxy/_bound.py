@@ -8,7 +8,7 @@ from typing import Any
 
 from agentic.app.proxy._upstream import Relay
 from agentic.providers._bound_requests import BoundRequests
-from agentic.providers.kit._adapter import HttpApi
+from agentic.providers.kit import HttpApi
 
 
 class _Refused(Exception):

@@ -9,8 +9,7 @@ from typing import Any
 import attrs
 
 from agentic.errors import ConfigError, ContextOverflow
-from agentic.providers.kit import Adapter, at
-from agentic.providers.kit._adapter import HttpApi
+from agentic.providers.kit import Adapter, HttpApi, at
 from agentic.providers.overflow import read_size_refusal
 from agentic.providers.overflow._size_refusal import SizeRefusal
 

@@ -3,7 +3,8 @@
 Start with `Adapter`, `plain`, `at`, `native_payload` and `merge_consecutive`.
 
 - The record: an `Adapter` says everything that others need to know about a provider, with a
-  `RequestForm`, and an `Sdk` if there is one.
+  `RequestForm`, an `Sdk` if there is one, an `HttpApi` if a proxy should read the wire, and a
+  `ModelOffer` if a chat should offer a model.
 - Reading: `plain` turns an SDK's object into a dict; `at`, `items_at` and `text_at` follow
   keys into it.
 - Payloads: `native_payload` decides whether a message's original wire data may be sent back.
@@ -21,7 +22,7 @@ Start with `Adapter`, `plain`, `at`, `native_payload` and `merge_consecutive`.
 import typing
 
 from agentic._base import _lazy
-from agentic.providers.kit._adapter import Adapter, Sdk
+from agentic.providers.kit._adapter import Adapter, HttpApi, ModelOffer, Sdk
 from agentic.providers.kit._ids import NameRule, UniqueIds, number_ids
 from agentic.providers.kit._json import (
     arguments_as_object,
@@ -39,6 +40,8 @@ from agentic.providers.kit._requests import RequestForm
 
 __all__ = [
     "Adapter",
+    "HttpApi",
+    "ModelOffer",
     "NameRule",
     "RequestForm",
     "Sdk",
