@@ -3,14 +3,14 @@
 It knows one request, and not the one before it. Sizes are in tokens.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import attrs
 
 from agentic.context import strategies
 from agentic.context.budget import Policy
-from agentic.context.strategies import Chain
-from agentic.context.view._chain import ChainedStrategy, apply, chain_parts, check_request
+from agentic.context.strategies import Chain, ContextStrategy
 from agentic.context.view._draft import TO_BE_SENT, Draft, over_window
 from agentic.context.view._epoch import Epoch, StoredEpoch
 from agentic.context.view._explain import Stage
@@ -18,9 +18,11 @@ from agentic.context.view._meter import ReplyMeter
 from agentic.context.view._notes import SummaryNotes
 from agentic.context.view._prefix import without_changes
 from agentic.context.view._reasoning import ReasoningFilter
+from agentic.context.view._repair import are_same
 from agentic.context.view._request_limits import RequestLimits
 from agentic.context.view._window import Note, WindowFitter
-from agentic.messages import Message, split_rounds
+from agentic.errors import ConfigError
+from agentic.messages import Message, close_open_rounds, split_rounds
 from agentic.tokens import Counter, approx_token_counter
 from agentic.tokens._count import TokenCache
 
@@ -32,6 +34,35 @@ _TOO_LARGE_TO_SEND = "the request would have too many bytes or images"
 _CHANGED = "what precedes it has changed since"
 _LEAST_TEXT = 0.5
 """A running loop that becomes text is cut to no less than this share of the room that there is."""
+
+_MakeView: TypeAlias = Callable[[list[Message]], list[Message]]
+
+
+@attrs.frozen
+class _ChainedStrategy:
+    """One strategy of a chain."""
+
+    name: str
+    strategy: Any
+    make_view: _MakeView
+
+    @property
+    def shortens_new(self) -> bool:
+        """Whether it shortens messages one by one, before they are first sent."""
+        return bool(getattr(self.strategy, "shortens_new", False))
+
+    def is_exceeded(self, view: list[Message], *, measured: bool) -> bool:
+        """Return whether this request is over the strategy's budget, and has to be within it.
+
+        Where nothing else is `measured`, the budget of any strategy takes the place of the window.
+        """
+        bounds = getattr(self.strategy, "bounds_request", False)
+        bounds = bounds or (not measured and hasattr(self.strategy, "fit"))
+        # A sum says so without a view being made, which nobody would look at.
+        exceeds = getattr(self.strategy, "exceeds", None)
+        if not bounds or (exceeds is not None and not exceeds(view)):
+            return False
+        return self.make_view(view) is not view
 
 
 @attrs.define(eq=False)
@@ -51,12 +82,12 @@ class RequestMaker:
     limits: RequestLimits = attrs.field(factory=RequestLimits, init=False)
     appends_changes: bool = attrs.field(default=False, init=False)
     """Whether messages say what has changed in front of the request."""
-    _parts: list[ChainedStrategy] = attrs.field(init=False)
+    _parts: list[_ChainedStrategy] = attrs.field(init=False)
     _sizes: TokenCache = attrs.field(init=False)
     """Measures what an epoch would save; an estimate will do where nothing is counted."""
 
     def __attrs_post_init__(self) -> None:
-        self.notes, self._parts = SummaryNotes(self.reasoning), chain_parts(self.strategies)
+        self.notes, self._parts = SummaryNotes(self.reasoning), _chain_parts(self.strategies)
         if self.counter is not None:
             self.token_cache = TokenCache(self.counter)
             self.meter = ReplyMeter(self.token_cache)
@@ -101,7 +132,7 @@ class RequestMaker:
 
     def shorten_new(self, history: list[Message]) -> tuple[list[Message], list[Stage]]:
         """Return a history as it is when it is first sent: strategies wait, truncation does not."""
-        return apply([part for part in self._parts if part.shortens_new], history)
+        return _apply([part for part in self._parts if part.shortens_new], history)
 
     def find_cleared(self, messages: list[Message]) -> list[Message]:
         """Return the rounds of messages that a compaction keeps and a new epoch will clear.
@@ -109,7 +140,7 @@ class RequestMaker:
         Truncation, which shortens each message before it is first sent, shows the rest of it.
         """
         parts = [part for part in self._parts if not part.shortens_new]
-        view, _ = apply(parts, messages)
+        view, _ = _apply(parts, messages)
         if view is messages:
             return []
         visible = {id(message) for message in view}
@@ -212,11 +243,11 @@ class RequestMaker:
         return attrs.evolve(shrunk, epoch=epoch)
 
     def _through_strategies(self, view: list[Message]) -> tuple[list[Message], list[Stage]]:
-        visible, stages = apply(self._parts, view)
+        visible, stages = _apply(self._parts, view)
         # Our own strategies keep the request. A callable may not, and the model would answer
         # nothing.
         if visible is not view:
-            check_request(view, visible)
+            _check_request(view, visible)
         return visible, stages
 
     def _cut_to(self, draft: Draft, window: WindowFitter, room: int) -> Draft:
@@ -276,3 +307,61 @@ class RequestMaker:
 
     def _thinking_tokens(self, view: list[Message]) -> int:
         return 0 if self.meter is None else self.meter.thinking_tokens(view)
+
+
+def _chain_parts(chain: Chain) -> list[_ChainedStrategy]:
+    """Return the strategies of a chain in order, and those of nested chains."""
+    parts: list[_ChainedStrategy] = []
+    for strategy in chain.strategies:
+        if isinstance(strategy, Chain):
+            # One by one, so that `explain` names the strategy and not the chain.
+            parts += _chain_parts(strategy)
+        elif isinstance(strategy, ContextStrategy):
+            parts.append(_ChainedStrategy(type(strategy).__name__, strategy, strategy.compact))
+        else:
+            name = getattr(strategy, "__name__", type(strategy).__name__)
+            parts.append(_ChainedStrategy(name, strategy, _closed(strategy)))
+    return parts
+
+
+def _apply(
+    parts: Sequence[_ChainedStrategy], view: list[Message]
+) -> tuple[list[Message], list[Stage]]:
+    """Return what the strategies make of a request, one after another, and their steps."""
+    stages: list[Stage] = []
+    for part in parts:
+        change = part.make_view(view)
+        stages.append(Stage(part.name, "as configured", view, change))
+        view = change
+    return view, stages
+
+
+def _closed(strategy: _MakeView) -> _MakeView:
+    """Return a plain callable as a strategy whose view is repaired: it may know nothing of rounds.
+
+    A `ContextStrategy` guarantees a valid view itself and is spared the cost.
+    """
+
+    def make_view(messages: list[Message]) -> list[Message]:
+        view: Any = strategy(messages.copy())  # it may modify its argument
+        if not isinstance(view, list) or not all(isinstance(each, Message) for each in view):
+            raise ConfigError(
+                "the strategy's view", view, "a list of messages", "return the messages to send"
+            )
+        # A callable that leaves everything often returns a new list: later stages compare
+        # identities.
+        return messages if are_same(view, messages) else close_open_rounds(view)
+
+    return make_view
+
+
+def _check_request(history: list[Message], view: list[Message]) -> None:
+    """Raise ConfigError if a view has lost the user's request."""
+    in_view, in_history = (any(each.role == "user" for each in some) for some in (view, history))
+    if in_history and not in_view:
+        raise ConfigError(
+            "the strategy's view",
+            f"{len(view)} messages",
+            "a view that contains the current request",
+            "keep the latest user message",
+        )
