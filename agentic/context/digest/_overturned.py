@@ -56,6 +56,7 @@ _KINDS = (
 )  # fmt: skip
 """What a value looks like. Numbers of one or two digits are none: they count what is listed, as in
 "module 1". Neither are names: on recorded sessions each statement that one replaced still held."""
+_MAY_HAVE_ONE = re.compile(rf"[\d@/]|\b{_DAY}", re.IGNORECASE)
 _LABEL = re.compile(r"\W*[A-Z]{2}[A-Z ]*: +")
 """A label in capitals before a statement is no part of it."""
 _ENDING = re.compile(f"(?<=...)(?:{'|'.join(cues_in(ENDINGS))})\\Z")
@@ -110,7 +111,7 @@ def overturned(texts: Iterable[str]) -> frozenset[str]:
 def _statements(source: int, text: str) -> Iterator[_Statement]:
     for sentence in sentences(text):
         line = one_line(sentence)
-        if len(line) > PARAGRAPH or line.endswith("?"):
+        if len(line) > PARAGRAPH or line.endswith("?") or not _MAY_HAVE_ONE.search(line):
             continue
         values, rest = {}, _LABEL.sub("", line, count=1)
         for kind, pattern in _KINDS:

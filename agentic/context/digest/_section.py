@@ -71,12 +71,6 @@ _LONGEST_PIECE = 4096
 # A part of a line in which identifiers are searched for. The time grows with its square, and data
 # in JSON may be a single line of megabytes.
 _PIECE = re.compile(rf".{{1,{_LONGEST_PIECE}}}(?= |\Z)|[^ ]+")
-_NOISE = re.compile(
-    r"(?:import|from \S+ import|#include|using|use|package|export \*|export \{)\s"
-    r"|(?:const|let|var) .{0,80}= require\(|</?[a-zA-Z][^<>]*>\Z|[{[](?=.{80}).*[]}],?\Z"
-)
-_NOISE_WEIGHT = 0.25
-"""The weight of imports, tags and data in one line, which name much and explain nothing."""
 _NAMED = re.compile(r"\w[/._-]\w|[a-z][A-Z]|[0-9][^\W0-9_]|[^\W0-9_][0-9]|[0-9]{4}")
 
 
@@ -182,8 +176,8 @@ class Index(Section):
     _texts: list[tuple[str, int]] = attrs.field(factory=list)
     _mentions: Counter[str] = attrs.field(factory=Counter)
     """The total weight of the texts that contain each word."""
-    _seen: list[tuple[str, set[str], float]] = attrs.field(factory=list)
-    """Lines with the identifiers that were last seen in them, and a weight, newest first."""
+    _seen: list[tuple[str, set[str]]] = attrs.field(factory=list)
+    """Lines with the identifiers that were last seen in them, newest first."""
     _gone: Collection[str] = ()
 
     def forget(self, obsolete: Collection[str]) -> None:
@@ -217,10 +211,10 @@ class Index(Section):
         for line in text.split("\n"):
             words.update(line.translate(_BLANKS).split())
         worths = {
-            at: weight * sum([self._mentions[name] for name in names - words]) / (len(line) + 1)
-            for at, (line, names, weight) in enumerate(self._seen)
+            at: sum([self._mentions[name] for name in names - words]) / (len(line) + 1)
+            for at, (line, names) in enumerate(self._seen)
         }
-        for at, (line, _, _) in enumerate(self._seen if self._gone else ()):
+        for at, (line, _) in enumerate(self._seen if self._gone else ()):
             if any(line in each or each in line for each in self._gone):
                 worths[at] = 0
         choice = []
@@ -262,16 +256,14 @@ class Index(Section):
                     break
 
 
-def _shown_pieces(line: str, spaced: str, names: set[str]) -> Iterator[tuple[str, set[str], float]]:
-    """Yield what is shown of a line, with the names in it, which are removed, and the weight."""
+def _shown_pieces(line: str, spaced: str, names: set[str]) -> Iterator[tuple[str, set[str]]]:
+    """Yield what is shown of a line, with the names in it, which are removed."""
     for piece in _PIECE.finditer(spaced) if len(spaced) > _LONGEST_PIECE else [None]:
         here = names.intersection((piece[0] if piece else spaced).split())
         if here:
             names -= here
             # What is shown may reach beyond the piece.
-            quoted = line[piece.start() : piece.end() + 2 * LINE] if piece else line
-            weight = _NOISE_WEIGHT if _NOISE.match(quoted.strip()) else 1.0
-            yield from ((*each, weight) for each in _shown(quoted, here))
+            yield from _shown(line[piece.start() : piece.end() + 2 * LINE] if piece else line, here)
 
 
 @attrs.define
@@ -444,17 +436,20 @@ def _write(drafts: Sequence[_Draft], index: Index, room: int) -> str:
                 remaining -= draft.leave_out(set().union(*earlier))
             most = times * draft.section.share * room - draft.size
             remaining -= draft.grow(min(most, remaining))
-    text = _text(drafts, index, room)
-    remaining = room - len(text)
+    text = _text_of(drafts)
+    lines = index.write(min(room - len(text), int(_INDEX_MOST * room)), text)
+    remaining = room - len(text) - len(lines)
     for draft in drafts:
         remaining -= draft.grow(remaining)
-    return text if remaining == room - len(text) else _text(drafts, index, room)
+    return _without_repetitions(_text_of(drafts) + lines)
 
 
-def _text(drafts: Sequence[_Draft], index: Index, room: int) -> str:
-    """Return the sections and the index in the remaining room; no line occurs three times."""
-    text = TITLE + "".join([draft.text for draft in drafts if draft.shown])
-    text += index.write(min(room - len(text), int(_INDEX_MOST * room)), text)
+def _text_of(drafts: Sequence[_Draft]) -> str:
+    return TITLE + "".join([draft.text for draft in drafts if draft.shown])
+
+
+def _without_repetitions(text: str) -> str:
+    """Return a digest in which no line occurs three times."""
     counts: Counter[str] = Counter()
     rest = []
     for line in text.split("\n"):

@@ -5,7 +5,7 @@ A statement is recognized by a cue of `_languages`.
 
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import Any, ClassVar
 
@@ -42,6 +42,8 @@ _OF_USER = "The user "
 """How the statements begin that hold what the user said in the result of a call."""
 _MOST = 30
 """The search goes back to so many statements, several times what 2,000 tokens show."""
+_TOGETHER = 50
+"""So many replies are searched at once."""
 _WHOLE = re.compile(r"(?![a-z]).*[.!。！][\"'`)]?")  # noqa: RUF001
 """A complete sentence that is not a question, rather than a fragment of one."""
 
@@ -295,7 +297,9 @@ class Statements(Section):
         matches: list[str] = []
         # To search all replies took a sixth of the time of a digest, and moved no figure.
         while self._replies and len(matches) < _MOST:
-            matches[:0] = _statements(self._replies.pop())
+            newest = self._replies[-_TOGETHER:]
+            del self._replies[-_TOGETHER:]
+            matches[:0] = _statements(newest)
         for text in matches:
             self.add(text)
         self.forget(overturned(self.known))
@@ -303,15 +307,16 @@ class Statements(Section):
             yield Line(text, rank=text.startswith(_OF_USER) * len(self.known) + age)
 
 
-def _statements(text: str) -> Iterator[str]:
-    # Most texts have no cue, and the others only a few.
-    cues = _DECISIONS.within(text.lower())
-    for sentence in sentences(text) if cues else ():
-        if cues.occur_in(sentence.lower()):
-            statement = plain_sentence(sentence)
-            # Anything longer is a list or code without a full stop.
-            if len(statement) <= PARAGRAPH and _WHOLE.fullmatch(statement):
-                yield statement
+def _statements(replies: Sequence[str]) -> Iterator[str]:
+    # Together, since most cues, such as those of other languages, occur in none of them.
+    cues = _DECISIONS.within("\n".join(replies).lower())
+    for text in replies:
+        for sentence in sentences(text) if cues.occur_in(text.lower()) else ():
+            if cues.occur_in(sentence.lower()):
+                statement = plain_sentence(sentence)
+                # Anything longer is a list or code without a full stop.
+                if len(statement) <= PARAGRAPH and _WHOLE.fullmatch(statement):
+                    yield statement
 
 
 def _stated(reply: str) -> Iterator[str]:
