@@ -20,7 +20,7 @@ from agentic.errors import ConfigError
 from agentic.limits import ModelLimits
 from agentic.loop import StreamingDecider
 from agentic.providers._offline import OFFLINE, OfflineDecider
-from agentic.providers._registry import find_adapter, full_name, sorted_names
+from agentic.providers._registry import find_adapter, full_name, nearest_model, sorted_names
 
 if TYPE_CHECKING:
     from agentic.providers.kit import Adapter
@@ -86,10 +86,14 @@ def _such_as(model: str, providers: Collection[str]) -> str:
 
     >>> _such_as("qwen3", ["ollama"]), _such_as("ollama:", ["ollama"])
     ('such as openai_chat:qwen3', 'such as ollama:NAME')
+    >>> _such_as("gtp-4.1", ["ollama"])
+    "did you mean 'gpt-4.1'?"
     """
     provider = model.partition(":")[0]
     if provider in providers:
         return f"such as {provider}:NAME"
+    if near := nearest_model(model):
+        return f"did you mean {near!r}?"
     return f"such as openai_chat:{model if model and ':' not in model else 'gpt-4.1'}"
 
 

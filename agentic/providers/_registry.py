@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from agentic._base._lazy import LazyModule
-from agentic._base._validate import suggest
+from agentic._base._validate import nearest, suggest
 from agentic.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -97,6 +97,20 @@ def full_name(model: str) -> str:
             if model.startswith(beginnings):
                 return f"{provider}:{model}"
     return model
+
+
+def nearest_model(name: str) -> str:
+    """Return the most similar name that is enough alone, for one that is no model's; else "".
+
+    >>> nearest_model("gtp-4.1"), nearest_model("qwen3"), nearest_model("gpt-oss-20b")
+    ('gpt-4.1', '', '')
+    """
+    # Loaded here: few names are wrong, and the catalog is large.
+    from agentic.limits import CONTEXT_LIMITS, lookup  # noqa: PLC0415
+
+    if not name[:1].isalpha() or ":" in name or lookup(name).usable:
+        return ""
+    return nearest(name, [each for each in CONTEXT_LIMITS if full_name(each) != each])
 
 
 def find_adapter(name: str) -> "Adapter":

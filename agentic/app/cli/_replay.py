@@ -19,6 +19,7 @@ import click
 
 from agentic import limits, tokens
 from agentic._base import _imports
+from agentic._base._validate import suggest
 from agentic.app.cli._compaction import describe_message
 from agentic.app.cli._options import WindowOrModel, whole_number
 from agentic.app.cli._output import clip, count_of, embolden, json_line, local_time, printable, say
@@ -175,9 +176,8 @@ def _window(window: int | str | None, model: str | None, files: Sequence[tuple[s
         return _window_of_sessions(models_in(files))
     model_limits = limits.lookup(model)
     if not model_limits.usable:
-        raise click.UsageError(
-            f"The window of {model!r} is not known: pass it in tokens, such as --window 32k"
-        )
+        remedy = suggest(model, limits.CONTEXT_LIMITS, "pass it in tokens, such as --window 32k")
+        raise click.UsageError(f"The window of {model!r} is not known: {remedy}")
     if model_limits.note:
         say(f"the window of {model!r} is not known: {model_limits.note}; --window sets another")
     return model_limits.context_window

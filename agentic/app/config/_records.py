@@ -25,7 +25,13 @@ from agentic.app.config._fields import (
 from agentic.app.config._strategies import STRATEGIES, StrategyKind, StrategySettings
 from agentic.context.budget import Policy
 from agentic.providers._offline import OFFLINE
-from agentic.providers._registry import BEGINNINGS, ELSEWHERE, full_name, sorted_names
+from agentic.providers._registry import (
+    BEGINNINGS,
+    ELSEWHERE,
+    full_name,
+    nearest_model,
+    sorted_names,
+)
 
 DIGEST = "digest"
 """The name for no summary model."""
@@ -63,7 +69,11 @@ def with_provider(name: str) -> str:
 
     >>> with_provider("qwen3")
     'put the provider before the name, as in openai_chat:qwen3'
+    >>> with_provider("gtp-4.1")
+    "did you mean 'gpt-4.1'?"
     """
+    if near := nearest_model(name):
+        return f"did you mean {near!r}?"
     example = name if name[:1].isalpha() and ":" not in name else "gpt-4.1"
     return f"put the provider before the name, as in openai_chat:{example}"
 

@@ -22,7 +22,7 @@ from typing import Any, cast
 import attrs
 
 from agentic import limits, providers, tools
-from agentic._base._validate import suggest
+from agentic._base._validate import nearest, suggest
 from agentic.app.config._records import MODEL, with_provider
 from agentic.errors import ConfigError
 from agentic.limits import ModelLimits
@@ -189,7 +189,8 @@ def check_model(model: str, folder: Path) -> None:
         if ".py:" in model:
             raise
         provider, _, name = model.partition(":")
-        remedy = suggest(provider, sorted_names(), with_provider(name)).replace("'?", f":{name}'?")
+        near = nearest(provider, sorted_names())
+        remedy = f"did you mean '{near}:{name}'?" if near else with_provider(name)
         raise ConfigError("model", model, MODEL, remedy) from error
 
 
