@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -61,6 +62,23 @@ def test_a_protocol_has_one_or_two_methods() -> None:
 
     assert len(methods) >= 9
     assert {name: count for name, count in methods.items() if not 1 <= count <= 2} == {}
+
+
+def test_each_protocol_is_asked_for() -> None:
+    """By an annotation, a check, another protocol, or a room that lists it for its users."""
+    texts = [path.read_text(encoding="utf-8") for path in _classes()]
+    words = Counter(word for text in texts for word in re.findall(r"\w+", text))
+    imports = re.compile(r"^from .* import (?:\([^)]*\)|.*)$", re.MULTILINE)
+    imported = Counter(
+        word
+        for text in texts
+        for each in imports.findall(text)
+        for word in re.findall(r"\w+", each)
+    )
+
+    names = {each.name for each in _protocols()}
+
+    assert {name for name in names if words[name] - imported[name] < 2} == set()
 
 
 _WHOLE = {"Bridge", "Prompt", "Wire"}

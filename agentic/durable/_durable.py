@@ -20,7 +20,7 @@ from agentic.loop import Decider, Decision, Executor, Input
 from agentic.loop._calls import OUT_OF_TIME, check_result, too_long
 from agentic.loop._conversation import read_decision, read_stream
 from agentic.messages import Message, ToolCall, ToolError, ToolResult, _tool_errors
-from agentic.protocols import CompactionContext
+from agentic.protocols import CompactionContext, Compactor
 from agentic.tools import Approval, Approver, RequireApproval, ToolDefinition
 from agentic.usage import report
 from agentic.usage._usage import collect
@@ -51,10 +51,6 @@ _LOST = ToolError(
 )
 
 _NOT_RUN = ToolError("the limit of seconds was reached, so this call was not run", "not_run")
-
-
-class _Summarizes(Protocol):
-    async def compact(self, messages: list[Message], /) -> str: ...
 
 
 @attrs.define(eq=False)
@@ -133,7 +129,7 @@ class Durable:
         """
         return _Approver(self, approver)
 
-    def compactor(self, compactor: _Summarizes) -> "_Compactor":
+    def compactor(self, compactor: Compactor) -> "_Compactor":
         """Return a compactor whose summaries are steps."""
         return _Compactor(self, compactor)
 

@@ -56,21 +56,6 @@ class KeyedStore(Store, Protocol):
 
 
 @runtime_checkable
-class BatchStore(KeyedStore, Protocol):
-    """A store that appends several messages together: all of them, or none."""
-
-    async def append(
-        self, *messages: Message, key: str | Sequence[str | None] | None = None
-    ) -> None:
-        """Store messages after all others, in this order, in one transaction.
-
-        If they have keys, each has one of its own or None; those that the archive has already are
-        not stored again. A revision becomes greater by the number of messages that are stored.
-        """
-        ...
-
-
-@runtime_checkable
 class DiffArchive(Archive, Protocol):
     """An archive that knows what its latest replace did."""
 

@@ -13,7 +13,7 @@ characters that end a line may follow.
 import codecs
 import io
 import os
-from typing import BinaryIO, ClassVar, Protocol, Self
+from typing import BinaryIO, ClassVar, Self
 
 from agentic.truncate._cut import CUTS, Mode, Result, cut_head, cut_tail
 from agentic.truncate._measure import Measured, utf8_size
@@ -323,10 +323,6 @@ _BUFFERS: dict[Mode, type[Buffer]] = {
 }
 
 
-class _Source(Protocol):
-    def read(self, size: int, /) -> bytes | None: ...
-
-
 def read_file(path: str | os.PathLike[str], options: Options = _DEFAULTS) -> Result:
     """Truncate the content of a file, as `options.apply` would truncate its decoded text.
 
@@ -343,7 +339,7 @@ def read_file(path: str | os.PathLike[str], options: Options = _DEFAULTS) -> Res
         return _read(source, options)
 
 
-def _read(source: _Source, options: Options) -> Result:
+def _read(source: BinaryIO, options: Options) -> Result:
     buffer = _BUFFERS[options.mode](max_lines=options.max_lines, max_bytes=options.max_bytes)
     while block := source.read(_BLOCK):
         buffer.feed(block)

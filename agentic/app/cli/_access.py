@@ -10,7 +10,7 @@ import ipaddress
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import attrs
@@ -81,14 +81,6 @@ def check_exposure(address: str, *, token: str = "", behind_proxy: bool = False)
     )
 
 
-class PageLogin(Protocol):
-    """Knows which requests of a browser may pass without the token."""
-
-    def lets(self, method: str, path: str, cookies: str) -> bool:
-        """Return whether a request may pass, given its Cookie header."""
-        ...
-
-
 @attrs.frozen(eq=False)
 class Guard:
     """An ASGI application that lets only those requests through to another one that may pass."""
@@ -98,8 +90,9 @@ class Guard:
     """Whether only requests for loopback are served."""
     token: str = attrs.field(default="", repr=False)
     """What a request has to send; empty if it need not send any."""
-    login: "PageLogin | None" = None
-    """Knows who has logged in to the page of the server, if it has one."""
+    lets: Callable[[str, str, str], bool] | None = None
+    """Returns whether a browser's request may pass without the token, given its method, its path
+    and its Cookie header. None if the server has no page to log in to."""
     is_proxy: bool = False
     """Whether the token is sent as `Proxy-Authorization`: the provider's key has the other header
     (https://www.rfc-editor.org/rfc/rfc9110#section-11.7, 2026-11-27)."""
@@ -108,7 +101,7 @@ class Guard:
         """Answer with 401, 403 or 407, or let the other application answer."""
         if scope["type"] == "http" and (refusal := self._check(scope)) is not None:
             status, sentence = refusal
-            if status == 401 and self.login is not None and scope["path"] == "/":  # noqa: PLR2004
+            if status == 401 and self.lets is not None and scope["path"] == "/":  # noqa: PLR2004
                 headers = [(b"location", b"/login"), (b"cache-control", b"no-store")]
                 await send({"type": "http.response.start", "status": 303, "headers": headers})
                 await send({"type": "http.response.body", "body": b""})
@@ -139,7 +132,7 @@ class Guard:
             return 403, "pages of other sites are not served"
         status, name = (407, "Proxy-Authorization") if self.is_proxy else (401, "Authorization")
         authorization, cookie = by_name.get(name.lower().encode(), ""), by_name.get(b"cookie", "")
-        is_in = self.login is not None and self.login.lets(scope["method"], scope["path"], cookie)
+        is_in = self.lets is not None and self.lets(scope["method"], scope["path"], cookie)
         if self.token and not is_in and not self._is_allowed(authorization):
             return status, f"send the token of this server, as {name}: Bearer TOKEN"
         return None

@@ -58,7 +58,7 @@ def serve(
         host = listening.getsockname()[0]
         loopback = check_exposure(host, token=token, behind_proxy=behind_proxy)
         login = Login(token)
-        guard = functools.partial(Guard, loopback=loopback, token=token, login=login)
+        guard = functools.partial(Guard, loopback=loopback, token=token, lets=login.lets)
         asyncio.run(_serve(place, listening, guard, login, drain_seconds))
 
 

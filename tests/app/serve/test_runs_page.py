@@ -93,7 +93,7 @@ class Visitor:
         self.service, login = FakeService(), Login(token)
         asyncio.run(self.service.store.append(Message("user", HOSTILE)))
         app = make_app(self.service, login)  # type: ignore[arg-type]
-        self._guarded = Guard(app, loopback=not token, token=token, login=login)
+        self._guarded = Guard(app, loopback=not token, token=token, lets=login.lets)
         self.cookies: dict[str, str] = {}
 
     def ask(self, method: str, path: str, **options: Any) -> httpx.Response:
