@@ -1,6 +1,6 @@
-"""The same work in other libraries: stores and loops, each in an environment of its own.
+"""The same work in other libraries, each in an environment of its own.
 
-    python benchmarks/peers.py [--here] [--envs FOLDER] [--repeats 5] [store | loop ...]
+    python benchmarks/peers.py [--here] [--envs FOLDER] [--repeats 5] [KIND ...]
 
 Each peer is installed into a virtual environment below FOLDER, by default a temporary one, and runs
 in processes of its own; all of them take turns. `--here` uses the present interpreter instead, for
@@ -18,21 +18,26 @@ imports nothing but the standard library.
 
 import argparse
 import asyncio
+import http.client
+import http.server
 import json
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import venv
 from collections.abc import Awaitable, Callable, Sized
+from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 TURNS, APPENDS, RUNS = 200, 20, 100
+REQUESTS, DURABLE_TURNS, DURABLE_RUNS = 50, 10, 10
 OUTPUT = "def function(text: str) -> str:\n    return text\n" * 6
 Figures = dict[str, float]
 
@@ -365,6 +370,271 @@ def openai_agents_loop() -> Figures:
     return {"run": asyncio.run(_per_run(lambda: Runner.run(agent, "Read a.py.")))}
 
 
+async def _per_request(app: Any, configure: Callable[[str], Awaitable[None]]) -> Figures:
+    """Measure an ASGI application that passes requests on to the address that it is told."""
+    import uvicorn
+
+    client = await asyncio.create_subprocess_exec(
+        sys.executable,
+        __file__,
+        "--client",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": ""},
+    )
+    if client.stdin is None or client.stdout is None:
+        raise ValueError("the client has no pipes")
+    await configure(f"http://127.0.0.1:{int(await client.stdout.readline())}/v1")
+    settings: dict[str, Any] = {"log_config": None, "access_log": False}
+    server = uvicorn.Server(uvicorn.Config(app, port=0, **settings))
+    serving = asyncio.create_task(server.serve())
+    while not server.started:  # noqa: ASYNC110  it has no event for this
+        await asyncio.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    client.stdin.write(b"%d\n" % port)
+    await client.stdout.readline()  # it has made the requests that are not measured
+    start = time.process_time()
+    client.stdin.write(b"\n")
+    await client.stdout.readline()
+    seconds = time.process_time() - start
+    if await client.wait():
+        raise ValueError("a request failed")
+    server.should_exit = True
+    await serving
+    return {"request": seconds / REQUESTS}
+
+
+class _Provider(http.server.BaseHTTPRequestHandler):
+    """Answers every request at once."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        message = {"role": "assistant", "content": "Fine."}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+        reply = {"id": "r1", "object": "chat.completion", "created": 1, "model": "bench"}
+        content = json.dumps({**reply, "choices": [choice], "usage": usage}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def be_client_and_provider() -> None:
+    """Provide on a port that is printed; send the requests to the one that is read."""
+    provider = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Provider)
+    threading.Thread(target=provider.serve_forever, daemon=True).start()
+    print(provider.server_port, flush=True)
+    connection = http.client.HTTPConnection("127.0.0.1", int(sys.stdin.readline()))
+    for name, turns in (("warm", 10), ("bench", REQUESTS)):
+        messages: list[Any] = [{"role": "system", "content": name}]
+        for turn in range(turns):
+            request, call_id, arguments, output, reply = texts(turn)
+            function = {"name": "read", "arguments": arguments}
+            call = {"id": call_id, "type": "function", "function": function}
+            messages.append({"role": "user", "content": request})
+            body = json.dumps({"model": "bench", "messages": messages})
+            headers = {"Content-Type": "application/json", "Authorization": "Bearer bench"}
+            connection.request("POST", "/v1/chat/completions", body, headers)
+            answer = connection.getresponse()
+            content = answer.read()
+            if answer.status != 200:
+                raise ValueError(f"status {answer.status}: {content.decode()}")
+            messages += [
+                {"role": "assistant", "content": None, "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": call_id, "content": output},
+                {"role": "assistant", "content": reply},
+            ]
+        print(name, flush=True)
+        if name == "warm":
+            sys.stdin.readline()
+    connection.close()
+
+
+def agentic_proxy() -> Figures:
+    """Measure `agentic.app.proxy.Proxy`, with a window that the conversation fits in."""
+    from agentic.app.proxy import Proxy
+
+    apps: list[Any] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await apps[0](scope, receive, send)
+
+    async def configure(address: str) -> None:
+        apps.append(Proxy(address, 200_000))
+
+    return asyncio.run(_per_request(app, configure))
+
+
+def starlette_proxy() -> Figures:
+    """Measure a route that passes bytes on with httpx."""
+    import httpx
+    from starlette.applications import Starlette
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+    addresses: list[str] = []
+    client = httpx.AsyncClient()
+
+    async def answer(request: Any) -> Response:
+        headers = {"Content-Type": "application/json", **request.headers}
+        content = await request.body()
+        path = request.url.path.removeprefix("/v1")
+        reply = await client.post(addresses[0] + path, content=content, headers=headers)
+        return Response(reply.content, reply.status_code, media_type="application/json")
+
+    async def configure(address: str) -> None:
+        addresses.append(address)
+
+    app = Starlette(routes=[Route("/{path:path}", answer, methods=["POST"])])
+    return asyncio.run(_per_request(app, configure))
+
+
+def litellm_proxy() -> Figures:
+    """Measure LiteLLM's proxy, with one model and without keys, budgets and a database."""
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # it is downloaded otherwise
+    from litellm.proxy.proxy_server import app, initialize
+
+    async def configure(address: str) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            config = Path(folder, "config.yaml")
+            parameters = {"model": "openai/bench", "api_base": address, "api_key": "bench"}
+            models = [{"model_name": "bench", "litellm_params": parameters}]
+            general = {"dangerously_permit_weak_or_unset_master_key": True}  # it checks none
+            # JSON is YAML, too.
+            text = json.dumps({"model_list": models, "general_settings": general})
+            config.write_text(text)  # noqa: ASYNC240  nobody waits
+            await initialize(config=str(config))
+
+    return asyncio.run(_per_request(app, configure))
+
+
+async def _per_turn_of_run(run: Callable[[], Awaitable[object]]) -> Figures:
+    await run()
+    start = time.process_time()
+    for _ in range(DURABLE_RUNS):
+        await run()
+    return {"turn": (time.process_time() - start) / DURABLE_RUNS / DURABLE_TURNS}
+
+
+def agentic_durable() -> Figures:
+    """Measure a `Runner` whose decisions and calls are steps of a workflow."""
+    from dbos import DBOS
+
+    from agentic.durable import Durable
+    from agentic.durable.dbos import DbosSteps
+    from agentic.loop import Decision, Input, Runner
+    from agentic.messages import ToolCall
+    from agentic.tools import Registry, tool
+
+    @tool
+    async def read(path: str) -> str:
+        """Read a file.
+
+        Args:
+            path: its path
+        """
+        return f"{path}:\n{OUTPUT}"
+
+    class Model:
+        async def decide(self, request: Input, /) -> Decision:
+            if request.turn >= DURABLE_TURNS:
+                return Decision("Fine.")
+            _, call_id, arguments, _, reply = texts(request.turn)
+            return Decision(reply, [ToolCall(call_id, "read", arguments)])
+
+    with tempfile.TemporaryDirectory() as folder:
+        DBOS(config={"name": "bench", "system_database_url": f"sqlite:///{folder}/runs.db"})
+
+        @DBOS.workflow()
+        async def run() -> None:
+            durable = Durable(DbosSteps(), datetime.now(UTC))
+            decider, executor = durable.decider(Model()), durable.executor(Registry([read]))
+            runner = Runner(decider, executor, tool_timeout_seconds=None)
+            with durable.clock():
+                await runner.run("Read them.", run_id=str(DBOS.workflow_id))
+
+        return _with_engine(run)
+
+
+def dbos_durable() -> Figures:
+    """Measure workflows of bare steps: a decision and a call for each turn."""
+    from dbos import DBOS
+
+    with tempfile.TemporaryDirectory() as folder:
+        DBOS(config={"name": "bench", "system_database_url": f"sqlite:///{folder}/runs.db"})
+
+        @DBOS.step()
+        async def decide(turn: int) -> dict[str, Any]:
+            _, call_id, arguments, _, reply = texts(turn)
+            return {"reply": reply, "id": call_id, "name": "read", "arguments": arguments}
+
+        @DBOS.step()
+        async def read(path: str) -> str:
+            return f"{path}:\n{OUTPUT}"
+
+        @DBOS.workflow()
+        async def run() -> None:
+            for turn in range(DURABLE_TURNS):
+                decision = await decide(turn)
+                if turn < DURABLE_TURNS - 1:
+                    await read(json.loads(decision["arguments"])["path"])
+
+        return _with_engine(run)
+
+
+def pydantic_ai_durable() -> Figures:
+    """Measure an agent with `DBOSDurability`, whose tool is a step as its pages advise."""
+    from dbos import DBOS
+    from pydantic_ai import Agent
+    from pydantic_ai.durable_exec.dbos import DBOSDurability
+    from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+    from pydantic_ai.models.function import FunctionModel
+
+    def decide(messages: Any, _: Any) -> ModelResponse:
+        turn = len(messages) // 2
+        if turn >= DURABLE_TURNS - 1:
+            return ModelResponse([TextPart("Fine.")])
+        _, call_id, arguments, _, reply = texts(turn)
+        return ModelResponse([TextPart(reply), ToolCallPart("read", arguments, call_id)])
+
+    with tempfile.TemporaryDirectory() as folder:
+        DBOS(config={"name": "bench", "system_database_url": f"sqlite:///{folder}/runs.db"})
+        agent = Agent(FunctionModel(decide), name="bench", capabilities=[DBOSDurability()])
+
+        @agent.tool_plain
+        @DBOS.step()
+        async def read(path: str) -> str:
+            """Read a file."""
+            return f"{path}:\n{OUTPUT}"
+
+        @DBOS.workflow()
+        async def run() -> None:
+            await agent.run("Read them.")
+
+        return _with_engine(run)
+
+
+def _with_engine(run: Callable[[], Awaitable[None]]) -> Figures:
+    from dbos import DBOS
+
+    async def measure() -> Figures:
+        DBOS.launch()
+        return await _per_turn_of_run(run)
+
+    try:
+        return asyncio.run(measure())
+    finally:
+        DBOS.destroy()
+
+
+_SERVICE = f"{ROOT}[durable,tools]"
 PEERS = (
     Peer("store", "agentic", "agentic-weave", (str(ROOT),), agentic_store),
     Peer("store", "openai-agents", "openai-agents", ("openai-agents",), openai_agents_store),
@@ -381,7 +651,20 @@ PEERS = (
     Peer("loop", "langchain", "langchain", ("langchain",), langchain_loop),
     Peer("loop", "pydantic-ai", "pydantic-ai-slim", ("pydantic-ai-slim",), pydantic_ai_loop),
     Peer("loop", "openai-agents", "openai-agents", ("openai-agents",), openai_agents_loop),
+    Peer("proxy", "agentic", "agentic-weave", (f"{ROOT}[proxy]",), agentic_proxy),
+    Peer("proxy", "starlette", "starlette", ("starlette", "httpx", "uvicorn"), starlette_proxy),
+    Peer("proxy", "litellm", "litellm", ("litellm[proxy]",), litellm_proxy),
+    Peer("durable", "agentic", "agentic-weave", (_SERVICE,), agentic_durable),
+    Peer("durable", "dbos", "dbos", ("dbos",), dbos_durable),
+    Peer(
+        "durable",
+        "pydantic-ai",
+        "pydantic-ai-slim",
+        ("pydantic-ai-slim[dbos]",),
+        pydantic_ai_durable,
+    ),
 )
+KINDS = ("store", "loop", "proxy", "durable")
 OURS = "agentic"
 
 
@@ -444,8 +727,12 @@ def main() -> None:
     parser.add_argument("--envs", type=Path, metavar="FOLDER")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--run", nargs=2, metavar=("KIND", "NAME"), help=argparse.SUPPRESS)
-    parser.add_argument("kinds", nargs="*", choices=["store", "loop", []])
+    parser.add_argument("kinds", nargs="*", choices=[*KINDS, []])
+    parser.add_argument("--client", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.client:
+        be_client_and_provider()
+        return
     if options.run:
         peer = next(each for each in PEERS if [each.kind, each.name] == options.run)
         figures = peer.measure()
@@ -457,7 +744,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         envs = options.envs or Path(folder)
-        for kind in options.kinds or ("store", "loop"):
+        for kind in options.kinds or KINDS:
             peers = [each for each in PEERS if each.kind == kind]
             if options.here:
                 chosen = [(each, sys.executable) for each in peers if _is_here(each)]
