@@ -247,6 +247,8 @@ class Mirror:
         waiting: set[str] = set()  # calls whose results come behind this reply; nothing parts them
         for stretch, unit, order in self._stretches(head, places):
             is_seam = places[at] != last + 1 or places[at] in firsts
+            # What the calls before it wait for now stands before it. Google refuses a call there.
+            is_seam = is_seam or (bool(stretch[0].tool_calls) and self._parted_runs.has(places[at]))
             follows_reply = after_reply and stretch[0].role == "assistant" and not waiting
             if at >= length and is_seam and follows_reply:
                 fillers.add(at)

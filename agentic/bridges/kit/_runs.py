@@ -5,6 +5,7 @@ it as one turn. What a framework makes of a run is not known here. A reply that 
 results of its own calls is accepted everywhere.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import groupby, pairwise
 
@@ -29,6 +30,12 @@ class PartedRuns:
     def end(self) -> int:
         """The position behind the last of them; 0 if there are none."""
         return self._positions[-1] + 1 if self._positions else 0
+
+    def has(self, position: int | None) -> bool:
+        """Return whether the message at a position is one of them."""
+        if position is None or position >= self.end:
+            return False
+        return self._positions[bisect_left(self._positions, position)] == position
 
     def add(self, position: int, message: Message) -> None:
         """Note the next message of the list."""
