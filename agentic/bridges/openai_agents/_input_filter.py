@@ -23,7 +23,7 @@ from agentic.context.budget import Compactor, Policy
 from agentic.context.strategies import Chain, ContextStrategy
 from agentic.errors import CompactionRefused, ConfigError
 from agentic.providers import openai_responses
-from agentic.providers.kit import plain
+from agentic.providers.kit import at, plain
 from agentic.tokens import Counter
 
 if TYPE_CHECKING:
@@ -98,7 +98,9 @@ class InputFilter:
         _asking.set(conversation)
         token = _calling.set(data)
         try:
-            fitting = (await conversation.fit_request_async(request))["input"]
+            fitting = _answer_before_replies(
+                (await conversation.fit_request_async(request))["input"]
+            )
         finally:
             _calling.reset(token)
         if are_same(fitting, data_of_model.input):
@@ -184,7 +186,7 @@ async def _ask(request: dict[str, Any]) -> dict[str, Any]:
         schema = AgentOutputSchema(schema)
     response = await model.get_response(
         system_instructions=request["instructions"],
-        input=request["input"],
+        input=_answer_before_replies(request["input"]),
         model_settings=agent.model_settings,
         tools=await agent.get_all_tools(RunContextWrapper(data.context)),
         output_schema=schema,
@@ -195,6 +197,36 @@ async def _ask(request: dict[str, Any]) -> dict[str, Any]:
         prompt=None,
     )
     return _as_response(response)
+
+
+def _answer_before_replies(items: list[Any]) -> list[Any]:
+    """Return items with each output of a function before a reply that parts it from its call.
+
+    The Responses API takes either order. A chat completions model of the framework (0.2 to 0.24)
+    begins a new message at a reply, and such an API refuses outputs behind it.
+    """
+    ordered: list[Any] = []
+    for item in items:
+        ordered.insert(_place_behind_call(ordered, item), item)
+    return ordered
+
+
+def _place_behind_call(items: list[Any], item: Any) -> int:
+    """Return where an item belongs behind items: the end, or before a reply and its reasoning."""
+    place = len(items)
+    if at(item, "type") != "function_call_output":
+        return place
+    for position in range(len(items) - 1, -1, -1):
+        before = items[position]
+        if at(before, "type") == "function_call" and at(before, "call_id") == at(item, "call_id"):
+            break
+        if at(before, "role") == "assistant":
+            place = position
+    else:
+        return len(items)
+    while place < len(items) and at(items[place - 1], "type") == "reasoning":
+        place -= 1
+    return place
 
 
 def _as_response(response: Any) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 import asyncio
 import contextlib
+import itertools
 import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from agents import Agent, AgentsException, RunConfig, Runner, SQLiteSession
+from agents.models.chatcmpl_converter import Converter
 from agents.run import CallModelData, ModelInputData
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +18,7 @@ from openai.types.responses import ResponseOutputMessage, ResponseOutputRefusal,
 from agentic.bridges.openai_agents import InputFilter, StoreSession
 from agentic.history import MemoryStore
 from agentic.messages import Message
-from agentic.providers import openai_responses
+from agentic.providers import openai_chat, openai_responses
 from agentic.providers.kit import replace_surrogates
 from agentic.testing import conversations
 
@@ -109,3 +111,42 @@ def test_conversation_goes_on_after_a_refusal(
     assert first == [{"role": "user", "content": "Do it."}]
     assert (second[0], second[-1]["content"]) == (first[0], "And now?")
     assert len(budget._followed) == 1
+
+
+@st.composite
+def _steps(draw: st.DrawFn) -> list[Any]:
+    """Draw turns of calls, replies in either form with their reasoning, and then all outputs."""
+    items: list[Any] = []
+    for turn in range(draw(st.integers(1, 3))):
+        items.append({"role": "user", "content": f"Go {turn}."})
+        ids: list[str] = []
+        kinds = st.sampled_from(["call", "easy", "message", "thoughtful"])
+        for number, kind in enumerate(draw(st.lists(kinds, min_size=1, max_size=5))):
+            if kind == "call":
+                ids.append(f"c{turn}{number}")
+                call = {"type": "function_call", "call_id": ids[-1], "name": "run"}
+                items.append({**call, "arguments": "{}"})
+                continue
+            if kind == "thoughtful":
+                items.append({"type": "reasoning", "id": f"rs_{turn}{number}", "summary": []})
+            message = _message(
+                ResponseOutputText(text="I look.", type="output_text", annotations=[])
+            )
+            easy = {"role": "assistant", "content": "I look."}
+            items.append(easy if kind == "easy" else message.model_dump())
+        output = {"type": "function_call_output", "output": "Done."}
+        items += [{**output, "call_id": each} for each in draw(st.permutations(ids))]
+    return [*items, {"role": "user", "content": "And now?"}]
+
+
+@given(_steps())
+@settings(deadline=None)
+def test_chat_completions_accept_any_order(items: list[Any]) -> None:
+    """The framework's converter begins a new message at a reply between a call and its output."""
+    sent = asyncio.run(_sent(items))
+
+    converted = json.loads(json.dumps(Converter.items_to_messages(sent)))
+    assert not openai_chat.validate({"messages": converted})
+    assert sorted(map(id, sent)) == sorted(map(id, items))
+    for reasoning, after in itertools.pairwise(sent):
+        assert reasoning.get("type") != "reasoning" or after.get("role") == "assistant"
