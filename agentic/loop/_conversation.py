@@ -32,6 +32,7 @@ from agentic.errors import (
 from agentic.events import _sending
 from agentic.history import Rewriter, Store, replace_known
 from agentic.limits import cache_terms
+from agentic.loop._ahead import AheadSummary, KeptSummary
 from agentic.messages import ContextSummary, Message, close_open_rounds
 from agentic.messages._landmarks import find_task
 from agentic.messages._rounds import reopen_rounds
@@ -215,17 +216,15 @@ class RunContext:
 
     conversation: StoredHistory
     view: View
+    kept: KeptSummary | None = None
+    """Keeps a summary between runs, if somebody ends it in the end."""
     summary: ContextSummary | None = attrs.field(init=False, default=None)
     """The latest summary of this run."""
     calls: list[ReportedCall] = attrs.field(init=False, factory=list)
     """The calls of this run's summaries that reported their usage."""
     usage: Usage = attrs.field(init=False, default=Usage())
     """Their sum."""
-    _ahead: "asyncio.Task[Compaction | None] | None" = attrs.field(init=False, default=None)
-    """Makes a summary while tools run."""
-    _is_written: bool = attrs.field(init=False, default=False)
-    """Whether that summary is written, and waits until every call has its result."""
-    _are_answered: "asyncio.Event" = attrs.field(init=False)
+    _ahead: AheadSummary | None = attrs.field(init=False, default=None)
     _beside: tuple[str, Sequence[ToolDefinition]] = attrs.field(init=False, default=("", ()))
     """The system prompt and the tools of the requests that it is made beside."""
 
@@ -242,27 +241,35 @@ class RunContext:
             return
         if not (model and cache_terms(model).known):
             return
-        self._is_written, self._are_answered = False, asyncio.Event()
         self._beside = system_prompt, tools
-        target = attrs.evolve(self._target(), replace=self._replace_later)
+        self._ahead = ahead = AheadSummary(self.conversation.replace)
+        target = attrs.evolve(self._target(), replace=ahead.replace)
         history = self.conversation.history
-        self._ahead = asyncio.create_task(
+        ahead.task = asyncio.create_task(
             self.view.prepare_ahead(
                 history, system_prompt=system_prompt, tools=tools, target=target
             )
         )
 
-    async def _replace_later(self, former: list[Message], messages: list[Message]) -> list[Message]:
-        self._is_written = True
-        # Until then, what `replace` returns would have made-up results for the calls.
-        await self._are_answered.wait()
-        return await self.conversation.replace(former, messages)
+    async def take_kept(self, system_prompt: str, tools: Sequence[ToolDefinition]) -> None:
+        """Go on with the summary that the run before has begun, if it is not ready yet.
+
+        If it is, its usage is counted in this run: no other reports it.
+        """
+        ahead = None if self.kept is None else self.kept.take()
+        if ahead is None:
+            return
+        if ahead.task.done() or ahead.is_storing:
+            self._note(await ahead.task)
+            return
+        ahead.hold(self.conversation.replace)
+        self._ahead, self._beside = ahead, (system_prompt, tools)
 
     async def _take_ahead(self, system_prompt: str, tools: Sequence[ToolDefinition]) -> None:
         """Store a summary that was made ahead; wait for it only if the next request needs it."""
         if self._ahead is None:
             return
-        if not (self._is_written or self._ahead.done()):
+        if not (self._ahead.is_written or self._ahead.task.done()):
             history = self.conversation.history
             check = self.view.check(history, system_prompt=system_prompt, tools=tools)
             if check.due is None:
@@ -271,18 +278,31 @@ class RunContext:
 
     async def end_ahead(self, *, wait: bool = False) -> None:
         """Store a summary that is written, or being written if `wait` is true; cancel any other."""
-        task, self._ahead = self._ahead, None
-        if task is None:
+        ahead, self._ahead = self._ahead, None
+        if ahead is None:
             return
-        if not (wait or self._is_written):
-            task.cancel()
-            await asyncio.wait({task})
+        if not (wait or ahead.is_written):
+            ahead.task.cancel()
+            await asyncio.wait({ahead.task})
             return
+        self._learn_reply()
+        ahead.allow()
+        self._note(await ahead.task)
+
+    async def keep_ahead(self) -> None:
+        """Let a summary go on after the run, if somebody ends it; otherwise, end it now."""
+        ahead = self._ahead
+        if ahead is None or ahead.is_written or self.kept is None or not self.kept.is_kept:
+            await self.end_ahead()
+            return
+        self._ahead = None
+        self._learn_reply()
+        self.kept.put(ahead)
+
+    def _learn_reply(self) -> None:
         # The View learns what was replied to its request only while the history extends it.
-        system_prompt, listed = self._beside
-        self.view.check(self.conversation.history, system_prompt=system_prompt, tools=listed)
-        self._are_answered.set()
-        self._note(await task)
+        system_prompt, tools = self._beside
+        self.view.check(self.conversation.history, system_prompt=system_prompt, tools=tools)
 
     async def prepare(self, system_prompt: str, tools: Sequence[ToolDefinition]) -> Prepared:
         """Return what to send, after compacting the history if a compaction is due.

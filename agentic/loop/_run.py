@@ -13,6 +13,7 @@ from agentic._base._lazy import asyncio, hashlib
 from agentic._base._validate import all_are
 from agentic.context.view import Prepared, View
 from agentic.errors import ContextOverflow, RequestFailed
+from agentic.loop._ahead import KeptSummary
 from agentic.loop._calls import (
     CallOutcome,
     OutputLimits,
@@ -69,6 +70,8 @@ class Setup:
     limits: RunLimits
     tool_timeout_seconds: float | None
     summarize_ahead: bool
+    kept: KeptSummary | None
+    """Keeps a summary that is being made until the next run."""
 
 
 @attrs.define(eq=False)
@@ -118,7 +121,7 @@ class Run:
         setup, model = self.setup, self.setup.model
         self.event_sender = EventSender(setup.sender, self.run_id)
         self.conversation = StoredHistory(setup.store, self.event_sender)
-        self.context = RunContext(self.conversation, self.view)
+        self.context = RunContext(self.conversation, self.view, setup.kept)
         self.origin = self.run_id
         self.watch = LimitWatch(setup.limits, setup.max_turns, model.provider, model.name)
 
@@ -137,12 +140,14 @@ class Run:
                 if self.is_announced:
                     await self._end(StopReason.ABORT if is_cancelled else StopReason.ERROR, error)
             raise
-        await self.context.end_ahead()
+        await self.context.keep_ahead()
         result = self._result()
         await self._end(self.decision.stop_reason, None, result.incomplete)
         return result
 
     async def _open(self) -> None:
+        # Before the history is read, which it may replace.
+        await self.context.take_kept(self.setup.system_prompt, self.tools)
         if self.resumes:
             # Before the event, which carries the request: here it is in the history.
             await self.conversation.open(self.given)

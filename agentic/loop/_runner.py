@@ -105,8 +105,8 @@ class Runner:
     system_prompt: str = attrs.field(default="", validator=must_be(str))
     summarize_ahead: bool = attrs.field(default=True, kw_only=True, validator=must_be(bool))
     """Whether a summary that will be due soon is made while tools run, so that no request waits for
-    it. Not for a model whose prompt cache is not known or that binds its reasoning, nor in a
-    durable run."""
+    it. A session that was entered keeps one that is not ready at the end of a run for the next one.
+    Not for a model whose prompt cache is not known, nor in a durable run."""
     conversation_id: str = attrs.field(default="", kw_only=True, validator=must_be(str))
     """The name of the conversation, for events and traces; a session's Runner has its id."""
     _view: View = attrs.field(init=False, repr=False)
@@ -351,6 +351,7 @@ class Runner:
             limits=self.limits,
             tool_timeout_seconds=self.tool_timeout_seconds,
             summarize_ahead=self.summarize_ahead,
+            kept=getattr(self.budget, "kept", None),
         )
 
     def run_sync(self, request: Request | str) -> Result:

@@ -25,6 +25,7 @@ from agentic.context.view._window import Note
 from agentic.errors import ConfigError
 from agentic.history import DiffArchive
 from agentic.history._replace import Diff
+from agentic.loop._ahead import KeptSummary
 from agentic.messages import ContextSummary, Message
 from agentic.messages._landmarks import find_summary, prefix_length
 from agentic.protocols import Executor, ToolDefinition
@@ -139,6 +140,7 @@ class Session:
     """Whether the model has `recall_tool()`: what is cut then says how to read it."""
     _archive: SessionArchive = attrs.field(init=False, repr=False)
     _view: View = attrs.field(init=False, repr=False)
+    _kept: KeptSummary = attrs.field(factory=KeptSummary, init=False, repr=False)
     _entered: contextlib.AsyncExitStack = attrs.field(
         factory=contextlib.AsyncExitStack, init=False, repr=False
     )
@@ -331,7 +333,7 @@ class Session:
             system_prompt=self.system_prompt,
             # Not `self.store`: a Runner must not see a summary that is ignored either.
             store=self._archive,
-            budget=_Shared(self._view),
+            budget=_Shared(self._view, self._kept),
             **options,
         )
 
@@ -359,6 +361,7 @@ class Session:
         # An Archive need not be a context manager.
         if hasattr(store, "__aenter__"):
             await self._entered.enter_async_context(store)
+        self._kept.begin()
         return self
 
     async def __aexit__(
@@ -367,11 +370,18 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self._entered.__aexit__(kind, error, trace)
+        try:
+            await self._kept.end()
+        finally:
+            await self._entered.__aexit__(kind, error, trace)
 
-    async def _compact(self, **options: Any) -> Compaction:
-        history = await self._archive.history()
-        beside = await self._beside()
+    async def _compact(self, *, force: bool, **options: Any) -> Compaction:
+        history, beside = await self._archive.history(), await self._beside()
+        options["force"] = force
+        if force or self._view.check(history, **beside).due is not None:
+            # What the latest run has begun may be all that is needed, and changes the history.
+            await self._kept.settle()
+            history = await self._archive.history()
         return await self._view.compact(history, target=self._target(), **beside, **options)
 
     def _target(self) -> CompactionTarget:
@@ -409,6 +419,8 @@ class _Shared:
     """Passes the session's View to a Runner, so that both share what they measured."""
 
     view: View
+    kept: KeptSummary
+    """Keeps what a run has begun to summarize until the next one, or the end of the session."""
 
     def make_view(self, *, strategies: Any = ()) -> View:
         return self.view

@@ -309,17 +309,14 @@ class View:
         `instructions` tell a `GuidedCompactor` what to focus on. A summary that is larger than what
         it replaces is used only if `allow_growth` is true.
         """
+        # Not within the lock: what is not due need not wait for a summary that is being made.
+        draft = await self._look(history, system_prompt, tools)
+        if not force and not self._scheduler.due(draft):
+            return _unchanged(draft, history)
         async with self._summaries:
             draft = await self._look(history, system_prompt, tools)
             if not force and not self._scheduler.due(draft):
-                draft = draft.of_list(history) if isinstance(history, list) else draft
-                return Compaction(
-                    messages=draft.branch.history,
-                    tokens_before=draft.tokens,
-                    tokens_after=draft.tokens,
-                    fits=draft.fits,
-                    overhead_tokens=draft.overhead_tokens,
-                )
+                return _unchanged(draft, history)
             return await self._scheduler.compact(
                 draft,
                 target,
@@ -730,3 +727,15 @@ def _is_of(draft: Draft, history: Sequence[Message]) -> bool:
     """Return whether a draft is of all of a list, as far as its length and its end tell."""
     given = draft.branch.given
     return len(history) == draft.branch.length and (not given or history[-1] is given[-1])
+
+
+def _unchanged(draft: Draft, history: Sequence[Message]) -> Compaction:
+    """Return the compaction of a history for which none is due."""
+    draft = draft.of_list(history) if isinstance(history, list) else draft
+    return Compaction(
+        messages=draft.branch.history,
+        tokens_before=draft.tokens,
+        tokens_after=draft.tokens,
+        fits=draft.fits,
+        overhead_tokens=draft.overhead_tokens,
+    )
