@@ -84,7 +84,7 @@ def test_local_server_replies_in_its_window(
     out = done.stdout.decode()
     assert done.returncode == 0
     assert out.startswith(f"Are you there?\nNow: {server}:qwen3\n")
-    assert re.search(r"Tokens:   \d+ / 19,904 ", out)
+    assert re.search(r"Tokens:   \d+ / 18,000 ", out)
 
 
 def test_a_missing_local_model_is_explained(

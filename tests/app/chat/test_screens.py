@@ -176,7 +176,7 @@ still there?
    m4 assistant  still there?
 >
 
-22 / 4,096 tokens (1%) · 22 tokens used · ollama:parrot:1b
+22 / 6,144 tokens (0%) · 22 tokens used · ollama:parrot:1b
 """
 
 

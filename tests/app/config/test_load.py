@@ -196,7 +196,7 @@ def test_import_needs_no_extra_reading_does(
     printed = run_python(
         "import sys; sys.modules['yaml'] = None\n"
         "from agentic.app import config\n"
-        "config.AgentConfig(model='anthropic:claude-sonnet-4-5'), config.schema()\n"
+        "config.AgentConfig(model='anthropic:claude-sonnet-4-5')\n"
         "try: config.loads('{}')\n"
         "except ImportError as absent: print(absent)"
     )

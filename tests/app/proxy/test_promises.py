@@ -241,7 +241,7 @@ def test_open_address_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
 def test_silent_stream_is_held_for_a_limited_time() -> None:
     """Also if nothing more comes after the first heartbeat; what comes later is not lost."""
 
-    async def hold() -> tuple[bool, list[bytes]]:
+    async def hold() -> tuple[Any, list[bytes]]:
         goes_on = asyncio.Event()
 
         async def pieces() -> AsyncIterator[bytes]:
@@ -271,14 +271,14 @@ def test_silent_stream_is_held_for_a_limited_time() -> None:
         reader = ReplyReader(openai_chat.ADAPTER, True, "", None)  # noqa: FBT003
         relay = Relay(answer, reader=reader)
         async with asyncio.timeout(60):
-            refused = await relay.is_refused(0.01)
+            refusal = await relay.read_refusal(0.01)
             goes_on.set()
             await relay({}, receive, send)  # type: ignore[arg-type]
-        return refused, sent
+        return refusal, sent
 
-    refused, sent = asyncio.run(hold())
+    refusal, sent = asyncio.run(hold())
 
-    assert not refused
+    assert refusal is None
     assert b"".join(sent) == b": ping\n\ndata: [DONE]\n\n"
 
 
