@@ -45,25 +45,34 @@ _INDENT = 10
 """The columns before a message, which hold its number."""
 
 
-def run_replay(
-    *,
-    transcripts: tuple[str, ...],
-    window: int | str | None,
-    reserve: int | None,
-    model: str | None,
-    specs: tuple[str, ...],
-    providers: tuple[str, ...],
-    html: Path | None,
-    step: str | None,
-    other: str | None,
-    force: bool,
-    as_json: bool,
-) -> int:
+@attrs.frozen(kw_only=True)
+class ReplayOptions:
+    """What a command line says, in its words: see `agentic replay --help`."""
+
+    transcripts: tuple[str, ...]
+    window: int | str | None
+    reserve: int | None
+    model: str | None
+    specs: tuple[str, ...]
+    """The policies, as they were written."""
+    providers: tuple[str, ...]
+    html: Path | None
+    step: str | None
+    other: str | None
+    """The policy that is compared with the first one."""
+    force: bool
+    as_json: bool
+
+
+def run_replay(options: ReplayOptions) -> int:
     """Do what the command line says, and return its exit status."""
-    if step is not None and (html is not None or as_json):
+    step, other, html = options.step, options.other, options.html
+    if step is not None and (html is not None or options.as_json):
         raise click.UsageError("--step writes no page and no JSON: leave out --html and --json")
+    specs = options.specs
     if other is not None:
         specs = _compared(specs, other, alone=step is None and html is None)
+    transcripts, window, model = options.transcripts, options.window, options.model
     if not transcripts:
         transcripts = _ask_for_sessions()
         if not transcripts:
@@ -74,25 +83,25 @@ def run_replay(
     files = list(_files(transcripts))
     settings = ReplaySettings(
         window=_window(window, model, files),
-        reserve=reserve,
+        reserve=options.reserve,
         model=model or (window if isinstance(window, str) else None),
         # Named twice, a policy is compared once.
         specs=tuple(dict.fromkeys(specs or _BY_DEFAULT)) if step is None else (step,),
         adds_record=not specs and step is None,
         keeps_all_views=other is not None,
-        providers=providers,
+        providers=options.providers,
         keeps_views=html is not None or step is not None or other is not None,
     )
-    _check_before_work(settings, html, force=force)
+    _check_before_work(settings, html, force=options.force)
     replays, unread = replay_files(files, settings)
     if not replays:
         return 1
     if other is not None:
-        _show_differences(replays, as_json=as_json)
+        _show_differences(replays, as_json=options.as_json)
     elif step is not None:
         _step_through_all(replays)
     else:
-        _show(_make_report(settings, replays), html, as_json=as_json)
+        _show(_make_report(settings, replays), html, as_json=options.as_json)
     return 1 if unread else 0
 
 

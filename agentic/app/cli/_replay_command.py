@@ -4,6 +4,7 @@ What it does is in `_replay`, which loads most of the package: a help text needs
 """
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -89,20 +90,7 @@ _CHECKED = adapter_names()[:2]  # those that most programs speak come first
 )
 @click.option("--force", is_flag=True, help="Overwrite the HTML file if it exists.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def replay_command(
-    *,
-    transcripts: tuple[str, ...],
-    window: int | str | None,
-    reserve: int | None,
-    model: str | None,
-    specs: tuple[str, ...],
-    providers: tuple[str, ...],
-    html: Path | None,
-    step: str | None,
-    other: str | None,
-    force: bool,
-    as_json: bool,
-) -> int:
+def replay_command(**options: Any) -> int:
     """Replay each TRANSCRIPT under several policies, and compare what is sent and lost.
 
     A transcript is a session of agentic, Claude Code, Codex, Copilot CLI, Gemini CLI, OpenCode, pi
@@ -112,18 +100,9 @@ def replay_command(
 
     Example: agentic replay session.jsonl --window 32k -p none -p digest --html report.html
     """
-    from agentic.app.cli._replay import run_replay  # noqa: PLC0415  not for a help text
-
-    return run_replay(
-        transcripts=transcripts,
-        window=window,
-        reserve=reserve,
-        model=model,
-        specs=specs,
-        providers=providers,
-        html=html,
-        step=step,
-        other=other,
-        force=force,
-        as_json=as_json,
+    from agentic.app.cli._replay import (  # noqa: PLC0415  not for a help text
+        ReplayOptions,
+        run_replay,
     )
+
+    return run_replay(ReplayOptions(**options))
