@@ -499,7 +499,9 @@ def starlette_proxy() -> Figures:
 def litellm_proxy() -> Figures:
     """Measure LiteLLM's proxy, with one model and without keys, budgets and a database."""
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # it is downloaded otherwise
-    from litellm.proxy.proxy_server import app, initialize
+    from litellm.proxy import proxy_server
+
+    server: Any = proxy_server
 
     async def configure(address: str) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -510,9 +512,9 @@ def litellm_proxy() -> Figures:
             # JSON is YAML, too.
             text = json.dumps({"model_list": models, "general_settings": general})
             config.write_text(text)  # noqa: ASYNC240  nobody waits
-            await initialize(config=str(config))
+            await server.initialize(config=str(config))
 
-    return asyncio.run(_per_request(app, configure))
+    return asyncio.run(_per_request(server.app, configure))
 
 
 async def _per_turn_of_run(run: Callable[[], Awaitable[object]]) -> Figures:

@@ -164,7 +164,7 @@ class EstimateCounter:
         # Added in the order of the weights, so that the floating-point sum is always the same.
         if len(text) <= _SLICE and text.isascii():
             # Most texts of a history, at half the cost of what is below, which gives the same.
-            tokens = sum(map(mul, _count_ascii(text), _ASCII_WEIGHTS))
+            tokens: float = sum(map(mul, _count_ascii(text), _ASCII_WEIGHTS))
         else:
             features = count_features(text)
             tokens = sum(WEIGHTS[name] * features[name] for name in WEIGHTS if name in features)
