@@ -3,6 +3,7 @@
 The server is imported by the command, because it is an extra of its own.
 """
 
+import gc
 import socket
 from pathlib import Path
 
@@ -87,4 +88,8 @@ def _run(proxy: object, listening: socket.socket) -> None:
         date_header=False,
         timeout_graceful_shutdown=3,
     )
+    # A full collection of garbage stops every request, and long conversations cause it. What has
+    # been loaded until here is kept to the end, so it need not be looked through each time.
+    gc.collect()
+    gc.freeze()
     uvicorn.Server(config).run(sockets=[listening])
