@@ -308,6 +308,11 @@ class ListView:
             self._read(items)
             return self.mirror.messages.copy(), list(self.mirror.units)
 
+    def _read_again(self, items: list[Any], units: list[Unit]) -> None:
+        """Read a list if another call has read another one meanwhile, or made other messages."""
+        if not (are_same(items, self.mirror.items) and are_same(units, self.mirror.units)):
+            self._read(items, units)
+
     def _write_prepared(
         self,
         items: list[Any],
@@ -316,15 +321,14 @@ class ListView:
         refusal: SizeRefusal | None,
     ) -> list[Any]:
         with self._threads:
-            # Another call may have read another list meanwhile, and made other messages of this.
-            self._read(items, units)
+            self._read_again(items, units)
             return self._written(self._take(request, refusal))
 
     def _rewrite_prepared(
         self, items: list[Any], units: list[Unit], request: Prepared
     ) -> list[Any] | None:
         with self._threads:
-            self._read(items, units)
+            self._read_again(items, units)
             return self._rewritten(self._take(request))
 
     def _rewritten(self, request: Prepared) -> list[Any] | None:
