@@ -16,7 +16,18 @@ import attrs
 from agentic.testing import AgentScript, ModelServer, ScriptedAnswer
 from benchmarks.binding._case import asks_for_summary, output_of
 
-__all__ = ["MODEL", "SYSTEM", "WINDOW", "Agent", "Figures", "measure", "output_of", "page", "texts"]
+__all__ = [
+    "MODEL",
+    "SYSTEM",
+    "WINDOW",
+    "Agent",
+    "Figures",
+    "measure",
+    "output_of",
+    "page",
+    "section",
+    "texts",
+]
 
 WINDOW = 16_000
 MODEL = "gpt-5"
@@ -122,9 +133,18 @@ async def measure(agent: Agent, window: int = WINDOW) -> Figures:
 
 def page(name: str) -> dict[str, Any]:
     """Return the names of the first program on a page of docs/how-to: the bridge itself."""
-    text = (_DOCS / f"use-with-{name}.md").read_text("utf-8")
+    return _first_program((_DOCS / f"use-with-{name}.md").read_text("utf-8"))
+
+
+def section(title: str) -> dict[str, Any]:
+    """Return the names of the first program in a section of the page about other frameworks."""
+    text = (_DOCS / "frameworks.md").read_text("utf-8")
+    return _first_program(text[text.index(f"\n## {title}\n") :])
+
+
+def _first_program(text: str) -> dict[str, Any]:
     names: dict[str, Any] = {"__name__": "page"}
-    exec(compile(_PROGRAM.findall(text)[0], name, "exec"), names)  # noqa: S102  our own page
+    exec(compile(_PROGRAM.findall(text)[0], "page", "exec"), names)  # noqa: S102  our own page
     return names
 
 

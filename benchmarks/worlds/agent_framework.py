@@ -11,7 +11,7 @@ import agent_framework as sdk
 from agent_framework import ContextWindowCompactionStrategy
 from agent_framework_openai import OpenAIChatCompletionClient
 
-from benchmarks.worlds._run import MODEL, SYSTEM, WINDOW, Agent, output_of, page, texts
+from benchmarks.worlds._run import MODEL, SYSTEM, WINDOW, Agent, output_of, section, texts
 
 __all__ = ["overhead", "ways"]
 
@@ -35,7 +35,7 @@ async def _own(url: str, requests: Iterator[str]) -> None:
 
 
 async def _ours(url: str, requests: Iterator[str]) -> None:
-    middleware = page("agent-framework")["BudgetMiddleware"](WINDOW)
+    middleware = section("Microsoft Agent Framework")["BudgetMiddleware"](WINDOW)
     await _talk(url, requests, middleware=[middleware])
 
 
@@ -54,7 +54,7 @@ def overhead() -> float:
 
 
 async def _overhead() -> float:
-    middleware = page("agent-framework")["BudgetMiddleware"](100_000_000)
+    middleware = section("Microsoft Agent Framework")["BudgetMiddleware"](100_000_000)
     items: list[Any] = []
     content, spent = sdk.Content, 0.0
 
