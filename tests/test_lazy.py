@@ -16,11 +16,22 @@ def test_event_loop_is_the_librarys_own() -> None:
 
 
 def test_runner_loads_nothing_only_runs_need(run_python: Callable[[str], str]) -> None:
-    """Neither the event loop nor blinker, the stores, logging or OpenSSL."""
+    """Neither the event loop nor blinker, views, the stores, logging or OpenSSL."""
     code = (
         "import sys; from agentic.loop import Runner;"
-        "print(*{'asyncio', 'agentic.history', 'agentic.loop._run', 'blinker',"
-        "'concurrent.futures', 'hashlib', 'logging'} & sys.modules.keys())"
+        "print(*{'asyncio', 'agentic.context.view', 'agentic.history', 'agentic.loop._run',"
+        "'blinker', 'concurrent.futures', 'hashlib', 'logging'} & sys.modules.keys())"
+    )
+
+    assert run_python(code) == ""
+
+
+def test_view_loads_nothing_only_some_views_need(run_python: Callable[[str], str]) -> None:
+    """Neither the cut to a size, nor the picture of a request with the entities of HTML."""
+    code = (
+        "import sys; from agentic.context import budget, view; view.View(budget.Policy(0));"
+        "print(*{'agentic.context.strategies._fit_window', 'agentic.context.view._picture',"
+        "'html'} & sys.modules.keys())"
     )
 
     assert run_python(code) == ""

@@ -16,16 +16,18 @@ from agentic.context.budget import Manager, Policy
 from agentic.context.budget._policy import check_policies, find_policy, policy_for
 from agentic.context.strategies import Chain
 from agentic.context.strategies._strategy import as_chain
-from agentic.context.view import View
 from agentic.errors import ConfigError, HistoryConflict
 from agentic.loop._records import Request, Result, RunLimits, provider_and_model
 from agentic.messages import Message
 from agentic.protocols import ChangeWriter, Decider, Executor, NativeSummarizer, Store
 
 if TYPE_CHECKING:
+    from agentic.context import view as _views
+    from agentic.context.view import View
     from agentic.loop import _calls, _conversation, _run
 else:
-    # With the events and the room of the stores, they are a third of a Runner's import.
+    # With the events and the room of the stores, they are half of a Runner's import.
+    _views = LazyModule("agentic.context.view")
     _calls = LazyModule("agentic.loop._calls")
     _conversation = LazyModule("agentic.loop._conversation")
     _run = LazyModule("agentic.loop._run")
@@ -46,7 +48,7 @@ class ViewMaker(Protocol):
     `compat.open_agent_sdk.ContextConfig` is an example.
     """
 
-    def make_view(self, *, strategies: Any = ()) -> View:
+    def make_view(self, *, strategies: Any = ()) -> "View":
         """Return the View of one conversation, which also applies these strategies.
 
         `strategies` are those of the Runner.
@@ -109,7 +111,7 @@ class Runner:
     Not for a model whose prompt cache is not known, nor in a durable run."""
     conversation_id: str = attrs.field(default="", kw_only=True, validator=must_be(str))
     """The name of the conversation, for events and traces; a session's Runner has its id."""
-    _view: View = attrs.field(init=False, repr=False)
+    _view: "View" = attrs.field(init=False, repr=False)
     """The View of the conversation in the store."""
     _view_parts: tuple[Store | None, object, object] = attrs.field(
         init=False, repr=False, default=(None, None, None)
@@ -154,17 +156,17 @@ class Runner:
             requirement = "a budget.Manager, a budget.Policy or a ContextConfig"
             raise ConfigError("budget", value, requirement, remedy)
 
-    def _make_view(self) -> View:
+    def _make_view(self) -> "View":
         if self.budget is None:
-            view = View(_NO_BUDGET, strategies=self.strategies)
+            view = _views.View(_NO_BUDGET, strategies=self.strategies)
         elif isinstance(self.budget, Manager):
-            view = View.of(self.budget, strategies=self.strategies)
+            view = _views.View.of(self.budget, strategies=self.strategies)
         elif isinstance(self.budget, Policy):
-            view = View.of(self._manager_for(self.budget), strategies=self.strategies)
+            view = _views.View.of(self._manager_for(self.budget), strategies=self.strategies)
         elif isinstance(self.budget, Mapping):
             policy = find_policy(self.budget, provider_and_model(self.decider)[1])
             manager = self._manager_for(policy or Policy(0))
-            view = View.of(manager, strategies=self.strategies, policies=self.budget)
+            view = _views.View.of(manager, strategies=self.strategies, policies=self.budget)
         else:
             view = self.budget.make_view(strategies=self.strategies)
         self._name_model(view)
@@ -179,7 +181,7 @@ class Runner:
         counter = tokens.for_model(model) if model else tokens.EstimateCounter()
         return Manager(counter, Continuation(counter=counter), policy)
 
-    def _name_model(self, view: View) -> None:
+    def _name_model(self, view: "View") -> None:
         """Tell a View which model its requests are for: the decider may be another one now."""
         view.provider, view.model = provider_and_model(self.decider)
         view.server_drops = bool(getattr(self.decider, "survives_stale_reasoning", False))

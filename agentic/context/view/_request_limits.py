@@ -8,7 +8,6 @@ import attrs
 
 from agentic.context import strategies
 from agentic.context.budget import Policy
-from agentic.context.strategies._fit_request import LEAST_BYTES
 from agentic.context.view._window import Note
 from agentic.limits._lookup import wire_limits
 from agentic.messages import Message
@@ -34,6 +33,10 @@ class RequestLimits:
 
     def learn(self, kind: WireUnit, limit: int | None, sent: list[Message]) -> None:
         """Keep the requests from now on within a limit as well; see `View.limit_request`."""
+        from agentic.context.strategies._fit_request import (  # noqa: PLC0415  after a refusal only
+            LEAST_BYTES,
+        )
+
         count = self.count(kind, sent)
         # A provider may count more than we do, or something besides images.
         if limit is None or limit >= count:
