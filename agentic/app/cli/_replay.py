@@ -10,7 +10,7 @@ import shlex
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -182,7 +182,10 @@ def _window(window: int | str | None, model: str | None, files: Sequence[tuple[s
         return window
     model = window or model
     if model is None:
-        return _window_of_sessions(models_in(files))
+        models = models_in(files)
+        if not models:
+            _refuse_missing(path for path, is_named in files if is_named and path != "-")
+        return _window_of_sessions(models)
     model_limits = limits.lookup(model)
     if not model_limits.usable:
         remedy = suggest(model, limits.CONTEXT_LIMITS, "pass it in tokens, such as --window 32k")
@@ -190,6 +193,13 @@ def _window(window: int | str | None, model: str | None, files: Sequence[tuple[s
     if model_limits.note:
         say(f"the window of {model!r} is not known: {model_limits.note}; --window sets another")
     return model_limits.context_window
+
+
+def _refuse_missing(paths: Iterable[str]) -> None:
+    """Raise if there is no such file: then the window is not what is missing."""
+    for path in paths:
+        if not Path(path).exists():
+            raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), path)
 
 
 def _window_of_sessions(models: Counter[str]) -> int:
