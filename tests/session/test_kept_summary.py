@@ -21,6 +21,8 @@ from agentic.tools import Registry, tool
 from agentic.usage import Usage, report
 
 _POLICY = Policy(6_000, 1_000, keep_recent_tokens=800, min_recent_messages=1, timeout_seconds=5.0)
+_NEAR = 25
+"""The number of the request whose tool runs while a summary is due soon."""
 
 
 @attrs.define(eq=False)
@@ -56,8 +58,9 @@ class _Agent:
         @tool
         async def read() -> str:
             """Read a file."""
-            for _ in range(20):  # until a summary that is due soon has begun
-                await asyncio.sleep(0)
+            # Until the summary that is due soon has begun, which takes some steps in threads.
+            while not self.asked and len(self.requests) >= _NEAR:  # noqa: ASYNC110  or it ends
+                await asyncio.sleep(0.001)
             return "x = 1\n" * 120
 
         return Session(
