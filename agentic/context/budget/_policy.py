@@ -3,7 +3,6 @@
 Sizes are in tokens, except where a name says messages or seconds.
 """
 
-import logging
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
@@ -11,6 +10,7 @@ from typing import Any, ClassVar
 
 import attrs
 
+from agentic._base._lazy import logging
 from agentic._base._validate import amount, must_be, seconds, share, suggest, whole
 from agentic.errors import ConfigError
 from agentic.limits import lookup
@@ -21,8 +21,6 @@ from agentic.messages._provider_compaction import holds_compaction
 from agentic.protocols import CompactionReason
 from agentic.tokens import Counter
 from agentic.tokens._count import FlatMediaCounter
-
-_log = logging.getLogger(__name__)
 
 # The token default is that of pi-mono, limited to a share of the window so that a small window has
 # room for it. The six recent messages are supyagent's default.
@@ -328,7 +326,8 @@ def policy_for(window: Policy | int | str) -> Policy:
             suggest(window, CONTEXT_LIMITS, "pass the window in tokens, such as 128_000"),
         )
     if model_limits.note:
-        _log.warning("the window of %s is not known: %s", window, model_limits.note)
+        log = logging.getLogger(__name__)
+        log.warning("the window of %s is not known: %s", window, model_limits.note)
     return Policy.for_window(model_limits.context_window)
 
 
