@@ -16,9 +16,9 @@ except ImportError as error:
 """
 
 
-def test_the_listed_names_exist_and_are_sorted() -> None:
-    """`__all__` is sorted, and every name in it can be had."""
-    assert sorted(testing.__all__) == testing.__all__ == dir(testing)
+def test_the_listed_names_exist() -> None:
+    """`dir` shows them, and every one can be had."""
+    assert sorted(testing.__all__) == sorted(dir(testing))
     assert all(getattr(testing, name) for name in testing.__all__)
 
 
