@@ -2,11 +2,11 @@
 
 import contextlib
 import time
-import types
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+import attrs
 from haystack.components.agents import Agent as HaystackAgent
 from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.dataclasses import ChatMessage, ToolCall
@@ -56,15 +56,16 @@ async def _talk(make: Callable[[Any], Any], url: str, requests: Iterator[str]) -
             messages = [each for each in result["messages"] if each.role.value != "system"]
 
 
-class _State(types.SimpleNamespace):
-    __hash__ = object.__hash__
+@attrs.define(eq=False)
+class _State:
+    data: dict[str, Any]
 
 
 def overhead() -> float:
     """Return the milliseconds of a request on top of 2,000 messages, which fit."""
     hook = section("Haystack")["BudgetHook"](100_000_000, [read])
     items: list[ChatMessage] = []
-    state, spent = _State(data={"messages": items}), 0.0
+    state, spent = _State({"messages": items}), 0.0
     for number, (text, path, output, reply) in enumerate(texts(520)):
         call = ToolCall("read", {"path": path}, id=f"c{number}")
         items += [ChatMessage.from_user(text), ChatMessage.from_assistant(tool_calls=[call])]
