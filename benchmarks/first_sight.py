@@ -125,7 +125,7 @@ async def _stranger(
     """Ask until a moment, or until a task has ended."""
     messages = [{"role": "user", "content": "Hello."}]
     body = json.dumps({"model": "bench", "messages": messages}).encode()
-    times = []
+    times: list[float] = []
     while not times or (not task.done() if task else time.perf_counter() < (end or 0.0)):
         times.append(await _ask(client, body))
         await asyncio.sleep(PAUSE_SECONDS)

@@ -48,10 +48,10 @@ def test_each_folder_has_one_record(name: str) -> None:
 def test_adapter_loads_when_asked(run_python: Callable[[str], str]) -> None:
     """The names alone load none of them."""
     program = (
-        "import sys; from agentic import providers; from agentic.providers import _registry;"
+        "import sys; from agentic.providers import _registry;"
         "_registry.adapter_names();"
         "loaded = lambda: [m for m in sys.modules if m.endswith('._decider')];"
-        "print(loaded()); providers.find_adapter('cohere'); print(loaded())"
+        "print(loaded()); _registry.find_adapter('cohere'); print(loaded())"
     )
 
     assert run_python(program) == "[]\n['agentic.providers.cohere._decider']"
