@@ -3,10 +3,18 @@
 Start with `Manager`, `Policy` and `Compaction`.
 """
 
-from agentic.context.budget._compaction import Budget, Compaction
+from agentic.context.budget._compaction import Budget, Compaction, CompactionTarget
 from agentic.context.budget._manager import Manager
 from agentic.context.budget._policy import Policy
 from agentic.protocols import Compactor, GuidedCompactor
 from agentic.tokens import Counter as Counter
 
-__all__ = ["Budget", "Compaction", "Compactor", "GuidedCompactor", "Manager", "Policy"]
+__all__ = [
+    "Budget",
+    "Compaction",
+    "CompactionTarget",
+    "Compactor",
+    "GuidedCompactor",
+    "Manager",
+    "Policy",
+]
