@@ -153,7 +153,9 @@ def test_providers_accept_what_is_sent(
         attrs.evolve(m, media=(), content=m.content if m.content.strip() else "words")
         for m in conversation
     ]
+    # The record of an earlier summary is the user's there, and parts no system messages.
     system = [m for m in conversation if m.role == "system"]
+    system.sort(key=lambda message: message.summary is not None)
     items = _in_their_form([m for m in conversation if m.role != "system"])
     given = [*_in_their_form(system), *items, HumanMessage("the request")]
 
