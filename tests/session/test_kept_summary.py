@@ -20,7 +20,7 @@ from agentic.tokens import CharCounter
 from agentic.tools import Registry, tool
 from agentic.usage import Usage, report
 
-_POLICY = Policy(6_000, 1_000, keep_recent_tokens=800, min_recent_messages=1, timeout_seconds=5.0)
+_POLICY = Policy(6_000, 1_000, keep_recent_tokens=800, min_recent_messages=1, timeout_seconds=60.0)
 _NEAR = 25
 """The number of the request whose tool runs while a summary is due soon."""
 
@@ -180,7 +180,12 @@ def test_end_of_the_loop_cancels_it() -> None:
     async def second() -> None:
         agent.may_end = asyncio.Event()
         agent.may_end.set()
-        await session.runner(agent).run("Go on.")
+        runner = session.runner(agent)
+        # The tool may end before a summary has begun: then a later run makes it.
+        for _ in range(10):
+            await runner.run("Go on.")
+            if agent.asked > 1:
+                break
         await session.__aexit__(None, None, None)
 
     asyncio.run(first())
