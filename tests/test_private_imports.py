@@ -22,6 +22,7 @@ BARE = "a record or a step of a replay that takes a minute from outside"
 RECEIVED = "records that a caller receives and never names, which a test of types does"
 SHARED = "what several rooms share: each of its cases by one of them would be a page long"
 PRIVATE = {
+    "agentic.app.cli._local_servers": "servers that answer with nonsense, at addresses of a test",
     "agentic.context.digest._section": "how a line is split, which a page shows only in parts",
     "agentic.messages._plain": FAST,
     "agentic.messages._shared_texts": FAST,
@@ -77,6 +78,7 @@ PRIVATE = {
     "agentic.loop._records": FAULTS,
     "agentic.messages._decoding": "what an adapter asks of messages is asked of all five at once",
     "agentic.providers._model": "errors of no SDK in particular",
+    "agentic.providers._offline": "each of its orders, of which a chat shows one after the other",
     "agentic.providers._registry": "what a test registers is not there for the next one",
     "agentic.providers.openai_chat._decider": DATA,
     "agentic.providers.overflow._error_text": DATA,

@@ -15,6 +15,7 @@ from agentic.messages import (
     Message,
     ProviderPayload,
     ToolCall,
+    ToolError,
     ToolResult,
     _plain,
     from_plain,
@@ -67,9 +68,8 @@ def test_every_native_payload_comes_back(payload: Any) -> None:
     assert _through_json(message).native == ProviderPayload("example", payload)
 
 
-ODD = st.sampled_from(
-    [None, True, 1, -1, 1.5, "", "x", [], [1], {}, {"message": "no"}, "2024-01-15"]
-)
+_ODD = [None, True, 1, -1, 1.5, "", "x", [], [1], {}, {"message": "no"}, "2024-01-15"]
+ODD = st.sampled_from(_ODD)
 
 
 def _places(plain: Any) -> list[tuple[dict[str, Any], str]]:
@@ -118,6 +118,41 @@ def test_every_form_is_read_as_by_the_records(messages: list[Message], data: st.
             expected = _outcome(plain)
 
         assert _outcome(plain) == expected
+
+
+_USAGE = Usage(input=9, output=2, cache_read=4)
+_REPLY = Message(
+    "assistant",
+    "Let me look.",
+    reasoning="Hm.",
+    tool_calls=[ToolCall("c1", "read", '{"path": "a"}', is_async=True)],
+    usage=attrs.evolve(_USAGE, summed=True),
+    last_request=_USAGE,
+    timestamp=datetime(2024, 1, 15, 10, 30, tzinfo=UTC),
+    id="m1",
+    native=ProviderPayload("example", {"text": "Let me look."}),
+)
+_RESULT = Message(
+    "tool",
+    tool_results=[ToolResult("c1", "read", notice="cut", ref="o1", error=ToolError("no", "gone"))],
+    pinned=True,
+)
+
+
+@pytest.mark.parametrize("message", [_REPLY, _RESULT], ids=["reply", "result"])
+def test_each_field_is_read_as_by_the_records(message: Message) -> None:
+    """Whatever is in it: read without validators, it is the same, or is not read so."""
+    whole = json.dumps(to_plain(message))
+    for at in range(len(_places(json.loads(whole)))):
+        for odd in _ODD:
+            plain = json.loads(whole)
+            part, field = _places(plain)[at]
+            part[field] = odd
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(_plain, "read_usual", _refuse)
+                expected = _outcome(plain)
+
+            assert _outcome(plain) == expected
 
 
 def test_lone_surrogate_survives_escaped_json() -> None:
