@@ -190,6 +190,54 @@ class _Repeats(_Wrapped):
         return super().fit(items)
 
 
+class _SendsAll(_Wrapped):
+    def fit(self, items: Any, *, refused: bool = False) -> list[Any]:
+        super().fit(items, refused=refused)
+        everything: list[Any] = items
+        return everything
+
+
+class _CopiesTheNewest(_Wrapped):
+    def fit(self, items: Any, *, refused: bool = False) -> list[Any]:
+        sent = super().fit(items, refused=refused)
+        return sent if sent is items else [*sent[:-1], Item(sent[-1].message)]
+
+
+class _BeginsAnew(_Wrapped):
+    def fit(self, items: Any, *, refused: bool = False) -> list[Any]:
+        self.view = attrs.evolve(self.view)
+        return super().fit(items, refused=refused)
+
+
+class _DropsWhenAwaited(_Wrapped):
+    async def fit_async(self, items: Any, *, refused: bool = False) -> list[Any]:
+        sent = await super().fit_async(items, refused=refused)
+        return sent[:-1]
+
+
+@attrs.define
+class _KeepsTheFormer(_Wrapped):
+    former: Any = None
+
+    def fit(self, items: Any, *, refused: bool = False) -> list[Any]:
+        sent = super().fit(items, refused=refused)
+        is_rewound = self.former is not None and self.former not in items
+        request = [self.former, *sent] if is_rewound else sent
+        self.former = items[-1] if len(items) > 20 and self.former is None else self.former
+        return request
+
+
+@attrs.define
+class _KeepsTheText(_Wrapped):
+    texts: dict[int, Item] = attrs.field(factory=dict)
+
+    def fit(self, items: Any, *, refused: bool = False) -> list[Any]:
+        if any(each.message.content == "edited in place" for each in items):
+            items = [self.texts[id(each)] for each in items]
+        self.texts |= {id(each): Item(each.message) for each in items}
+        return super().fit(items, refused=refused)
+
+
 def test_list_view_keeps_the_contract() -> None:
     """With the shortest form that there is."""
     check(lambda window, **options: ListView(ItemsOfMessages(), policy(window), **options))
@@ -203,6 +251,12 @@ def test_list_view_keeps_the_contract() -> None:
         (_Changes, "The owner's list has the same objects"),
         (_Copies, "A list that fits is sent as it is"),
         (_Repeats, "A request that was refused"),
+        (_SendsAll, "were sent in a window of"),
+        (_CopiesTheNewest, "The newest item after turn"),
+        (_BeginsAnew, "The same list led to another request|It took"),
+        (_DropsWhenAwaited, "`fit_async` sends what"),
+        (_KeepsTheFormer, "Not in the list any more"),
+        (_KeepsTheText, "The former text was sent"),
     ],
 )
 def test_a_broken_bridge_is_found(kind: type[_Wrapped], promise: str) -> None:
