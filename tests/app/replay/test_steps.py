@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 from agentic.app.replay import ContextLimits, Report, Transcript, make_policy, replay
@@ -128,6 +129,30 @@ def all_of(transcript: Transcript) -> Replayed:
     series = Series(first=1, items=tuple(range(replies[-1])), lengths=tuple(replies))
     requests = tuple(SentRequest(said=at, tokens=at, reused=0) for at in replies)
     return Replayed(policy="none", window=9_000, requests=requests, cuts=(), series=(series,))
+
+
+def test_several_sessions_are_listed_with_their_figures() -> None:
+    """Each policy has its cost and what it keeps, and a long session is drawn by its extremes."""
+    long = Transcript("a long one", "made", talk(1_200).messages)
+    short = attrs.evolve(talk(3), name="a short one")
+    report = Report(
+        replays=((long, (all_of(long),)), (short, (all_of(short),))),
+        descriptions=("",),
+        window=9_000,
+        reserve=750,
+        counter="four characters a token",
+        providers=(),
+    )
+
+    page = render_page(report)
+
+    contents = page[page.index('id="contents"') : page.index("</nav>")]
+    assert contents.index("a long one") < contents.index("a short one")
+    assert ">1,201</td>" in contents
+    assert ">4</td>" in contents
+    # The line has two points for each bucket, and not one for each of the requests.
+    line = page[page.index("points=") :]
+    assert 100 < line[: line.index(">")].count(",") < 1_201
 
 
 SHOWN = """(() => {
