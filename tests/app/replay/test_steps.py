@@ -155,6 +155,15 @@ def test_several_sessions_are_listed_with_their_figures() -> None:
     assert 100 < line[: line.index(">")].count(",") < 1_201
 
 
+def test_a_cut_shows_what_it_spared(tmp_path: Path) -> None:
+    """Up to the size that was not sent; and a session of one request is a dot."""
+    many = write(talk(20), tmp_path / "many.html").read_text("utf-8")
+    one = write(Transcript("one", "made", talk(1).messages[:3]), tmp_path / "one.html")
+
+    assert 'class="before"' in many
+    assert 'class="dot"' in one.read_text("utf-8")
+
+
 SHOWN = """(() => {
     const shown = (item) => item.className === "gap" ? item.textContent
         : [item.className, item.querySelector("b").textContent,
