@@ -72,6 +72,15 @@ class Traces:
         select = "SELECT process, session, attempt, run, what FROM steps ORDER BY number"
         return self._connection.execute(select).fetchall()
 
+    def is_going(self, process: int) -> bool:
+        """Return whether a process has begun something that it has not ended."""
+        select = "SELECT count(*) FROM steps WHERE process = ? AND what = ?"
+        counts = [
+            self._connection.execute(select, (process, what)).fetchone()[0]
+            for what in ("begun", "ended")
+        ]
+        return bool(counts[0] > counts[1])
+
     def effects(self, tool: str) -> list[str]:
         """Return the key of each effect of a tool."""
         select = "SELECT key FROM effects WHERE tool = ?"

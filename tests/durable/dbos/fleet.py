@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -99,6 +100,15 @@ class Fleet:
         said = await asyncio.to_thread(process.stdout.readline)
         assert said == b"ready\n", (self.folder / "workers.log").read_text()[-2_000:]
         return process
+
+    def stop(self, process: Any) -> bool:
+        """Stop a worker where it is; return whether it was alive, and stands still now."""
+        if process.poll() is not None:
+            return False
+        process.send_signal(signal.SIGSTOP)
+        either = os.WSTOPPED | os.WEXITED | os.WNOWAIT
+        state = os.waitid(os.P_PID, process.pid, either)
+        return state is not None and state.si_code == os.CLD_STOPPED
 
     def kill(self, process: Any) -> None:
         """Kill a worker, without a chance to say anything."""
