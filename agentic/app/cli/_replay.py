@@ -233,7 +233,9 @@ def _price(model: str) -> Price | None:
         say(f"costs are in tokens; dollars need {_imports.pip_install('agentic-weave[prices]')}")
         return None
     if price is None:
-        say(f"costs are in tokens: the price list does not have {model!r}")
+        hint = suggest(model.lower(), limits.CONTEXT_LIMITS)
+        near = f"; {hint}" if hint and not limits.lookup(model).usable else ""
+        say(f"costs are in tokens: the price list does not have {model!r}{near}")
     return price
 
 

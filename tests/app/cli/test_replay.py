@@ -224,6 +224,7 @@ def test_page_that_could_not_be_written_is_refused_first(
         (["-w", "16q"], 2, "The window of '16q' is not known: pass it in tokens"),
         (["-w", "1e999k"], 2, "The window of '1e999k' is not known"),
         (["-w", "4000", "--model", "my-own"], 0, "the price list does not have 'my-own'"),
+        (["-w", "4000", "--model", "gtp-5"], 0, "'gtp-5'; did you mean 'gpt-5'?"),
         (["-w", "4000", "-p", "forget"], 1, ", ".join(POLICIES)),
         (["-w", "4000", "-p", "keep_last:last=3"], 1, "its options: keep_recent"),
         (["-w", "4000", "-r", "4000"], 1, "less than context_window (4000)"),
