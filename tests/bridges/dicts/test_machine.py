@@ -279,9 +279,7 @@ class _Owner(RuleBasedStateMachine):
     @rule(place=_PLACES, way=_WAYS)
     def insert_request(self, place: float, way: str) -> None:
         """Put words of the user's somewhere, but not between a call and its result."""
-        at = max(self._lead(), int(place * len(self.items)))
-        while at < len(self.items) and self._has_result(self.items[at]):
-            at += 1
+        at = self._behind_results(max(self._lead(), int(place * len(self.items))))
         self.items[at:at] = self._exchange(0, big=False)[:1]
         self._send(way)
 
@@ -372,6 +370,24 @@ class _Owner(RuleBasedStateMachine):
         state = json.loads(json.dumps(self.conversation.state())) if keep else None
         self.last = None
         self.conversation = self._make(state)
+
+    def _behind_results(self, at: int) -> int:
+        """Return the first place from here on that no call before it waits across for its result.
+
+        In a list of Responses each of a reply's calls is an item of its own.
+        """
+        parts = self._read(self.items)
+        while waiting := [
+            part.item
+            for part in parts
+            if part.kind == "result"
+            and part.item >= at
+            and any(p.kind == "call" and p.id == part.id and p.item < at for p in parts)
+        ]:
+            at = max(waiting) + 1
+        while at < len(self.items) and self._has_result(self.items[at]):
+            at += 1
+        return at
 
     # What holds of every request.
 
