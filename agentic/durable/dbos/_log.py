@@ -12,6 +12,7 @@ from agentic.durable.dbos._steps import DbosSteps
 from agentic.durable.dbos._stores import REWRITTEN, SessionWriter
 from agentic.errors import HistoryUnavailable, OutputNotFound
 from agentic.history._outputs import encode_output, make_ref
+from agentic.history._rows import NOWHERE
 from agentic.messages import Message, to_plain
 
 T = TypeVar("T")
@@ -35,8 +36,8 @@ class RunLog:
     is_compacted: bool = attrs.field(init=False, default=False)
     has_tools: bool | None = attrs.field(init=False, default=None)
     """Whether the run had tools when it began; None if that is not on record."""
-    _point: tuple[int, int] | None = attrs.field(init=False, default=None)
-    """The point of the session at which it was read; None if that is not on record."""
+    _point: tuple[int, int] = attrs.field(init=False, default=NOWHERE)
+    """The point of the session at which it was read."""
     _confirmed: int | None = attrs.field(init=False, default=None)
     """The epoch of the lease under which the session was found to be the same."""
     _known: int = attrs.field(init=False, default=0)
@@ -50,7 +51,7 @@ class RunLog:
         return self._known + self._appended
 
     @property
-    def point(self) -> tuple[int, int] | None:
+    def point(self) -> tuple[int, int]:
         """Return the point of the session at which the run has read it."""
         return self._point
 
@@ -59,7 +60,7 @@ class RunLog:
 
         async def look(store: Any) -> tuple[tuple[int, int], list[Message]]:
             # In this order: what is rewritten between the two is found to be later.
-            return tuple(await store.point()), list(await store.load())
+            return await store.point(), list(await store.load())
 
         point, messages = await self.writer.read(look)
 
@@ -73,7 +74,9 @@ class RunLog:
         # Earlier versions have recorded the number alone.
         record = {"known": record} if isinstance(record, int) else record
         self._known, self.has_tools = record["known"], record.get("tools")
-        self._point = tuple(record["point"]) if "point" in record else None
+        session, seq = record.get("point", point)
+        self._point = session, seq
+        self._find_session(point)
         self.view = messages[: self._known]
 
     async def find_refusal(self) -> str:
@@ -151,14 +154,21 @@ class RunLog:
         if not is_rewritten:
             # In one transaction: a turn has two messages.
             await store.append(*[message for _, message in self._waiting], key=keys)
+            self._find_session(await store.point())
             return
         # A replay repeats what is there, perhaps after its own compaction.
         for key in keys:
             if not await store.has_key(key):
                 raise self._refuse()
 
+    def _find_session(self, point: tuple[int, int]) -> None:
+        """Note which session this is, if there was none when the run began."""
+        # Otherwise a session that is deleted, or begun anew under this id, would pass for it.
+        if self._point == NOWHERE:
+            self._point = point[0], 0
+
     async def _is_rewritten(self, store: Any) -> bool:
-        return self._point is not None and bool(await store.is_rewritten(self._point))
+        return bool(await store.is_rewritten(self._point))
 
     def _refuse(self) -> BaseException:
         return self.steps.refuse(REWRITTEN.format(self.writer.session_id))

@@ -35,7 +35,7 @@ from agentic.messages import Message, from_plain
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
-REWRITTEN = "session {!r} was redacted, undone or replaced while this run was open"
+REWRITTEN = "session {!r} was redacted, undone, replaced or deleted while this run was open"
 _PATIENCE_SECONDS = 30.0
 """How long to wait for another writer of the session, besides the lease that it may have."""
 _PASSING = (HistoryConflict, HistoryNotWritten, HistoryUnavailable)

@@ -137,7 +137,7 @@ def test_waiting_run_does_not_undo_a_redaction(tmp_path: Path, budget: bool) -> 
     outcome, model, tools = _wait_and_change(tmp_path, _redact, **parts)
 
     assert (outcome.state, tools.used, len(model.told)) == ("failed", 0, 1)
-    assert "was redacted, undone or replaced while this run was open" in outcome.problem
+    assert "was redacted, undone, replaced or deleted while this run was open" in outcome.problem
     assert SECRET not in str(_stored(tmp_path))
 
 
@@ -196,7 +196,7 @@ def test_compaction_of_another_history_is_dropped(tmp_path: Path, change: Any) -
 
     done, is_unchanged = asyncio.run(compact())
 
-    assert "was redacted, undone or replaced" in done["dropped"]
+    assert "was redacted, undone, replaced or deleted" in done["dropped"]
     assert is_unchanged
 
 
