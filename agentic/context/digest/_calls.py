@@ -163,6 +163,8 @@ class Files(Section):
             if self._newest_absolute is None:
                 newest_first = reversed(self.known)
                 self._newest_absolute = next((p for p in newest_first if p.startswith("/")), "")
+            if not self._newest_absolute:
+                return path
             above = PurePosixPath(self._newest_absolute).parents
             others = (posixpath.normpath(f"{folder}/{path}") for folder in above)
         return next((each for each in others if each in self.known), path)
@@ -298,15 +300,16 @@ def error_line(output: str) -> str:
     '--- FAIL: TestParse (0.00s)'
     """
     lines = _TAG.sub("", output).split("\n")
-    errors = [
-        line for line in lines if _ERROR.search(line) and not _CAPTION.fullmatch(line.strip())
-    ]
     # The last error of a traceback was raised; the first one of a compiler explains the others.
     if TRACEBACK in output:
-        errors = errors[-1:]
+        line = next(filter(_names_error, reversed(lines)), "")
     else:
-        errors = [line for line in lines if _PLACED.match(line)] or errors
-    return cut(one_line("".join(errors[:1])), LINE)
+        line = next(filter(_PLACED.match, lines), "") or next(filter(_names_error, lines), "")
+    return cut(one_line(line), LINE)
+
+
+def _names_error(line: str) -> bool:
+    return bool(_ERROR.search(line)) and not _CAPTION.fullmatch(line.strip())
 
 
 def _last_line(output: str) -> str:

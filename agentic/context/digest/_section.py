@@ -141,6 +141,11 @@ class Section:
         """Leave out sentences that hold no longer, and texts that say nothing else."""
         texts = {}
         for text, note in self.known.items():
+            line = " ".join(text.split())
+            # Most have none of them, and are seen to without being split.
+            if line.isprintable() and not [each for each in obsolete if each in line]:
+                texts[text] = note
+                continue
             rest = [each for each in sentences(text) if one_line(each) not in obsolete]
             if len(rest) == len([*sentences(text)]):
                 texts[text] = note
@@ -215,7 +220,7 @@ class Index(Section):
             for at, (line, names) in enumerate(self._seen)
         }
         for at, (line, _) in enumerate(self._seen if self._gone else ()):
-            if any(line in each or each in line for each in self._gone):
+            if [each for each in self._gone if line in each or each in line]:
                 worths[at] = 0
         choice = []
         for at in sorted(filter(worths.get, worths), key=lambda at: -worths[at]):
@@ -282,6 +287,10 @@ class _Draft:
     """The characters of the selected items, each with a line break."""
     _items: dict[int, str] = attrs.field(factory=dict)
     """Full lines as list items, as far as they were needed."""
+    _shorts: Mapping[int, str] = attrs.field(init=False)
+    """All list items in short form, the best first."""
+    _least: int = attrs.field(init=False)
+    """The size of the shortest of them."""
     _said: dict[int, tuple[str, Collection[str]]] = attrs.field(factory=dict)
     """Selected items with the sentences in them."""
 
@@ -289,6 +298,17 @@ class _Draft:
     def _ranked(self) -> Mapping[int, Line]:
         by_rank = sorted(enumerate(self.section.lines()), key=lambda pair: -pair[1].rank)
         return dict(by_rank)
+
+    @_shorts.default
+    def _in_short(self) -> Mapping[int, str]:
+        return {
+            at: _item(line.short) if line.short else self._item(at)
+            for at, line in self.lines.items()
+        }
+
+    @_least.default
+    def _least_size(self) -> int:
+        return min(map(len, self._shorts.values()), default=0)
 
     @property
     def text(self) -> str:
@@ -346,11 +366,10 @@ class _Draft:
         # Short forms first, so that no request disappears for the length of another.
         if not self.shown:
             room, before = room - before, 0
-        for at in self.lines:
-            if at in self.shown or at in self.repeated:
-                continue
-            short = self._item(at, in_short=True)
-            if len(short) < room:
+        for at, short in self._shorts.items():
+            if room <= self._least:
+                break
+            if len(short) < room and at not in self.shown and at not in self.repeated:
                 self._show(at, short)
                 room -= len(short) + 1
         # Then a page of the best and a sentence or two of each, before others are quoted at length.
@@ -361,13 +380,10 @@ class _Draft:
                 room -= self._extend(at, int(room), limit)
         return self.size - before if self.shown else 0
 
-    def _item(self, at: int, *, in_short: bool = False) -> str:
+    def _item(self, at: int) -> str:
         """Return a line as a list item."""
-        line = self.lines[at]
-        if in_short and line.short:
-            return _item(line.short)
         if at not in self._items:
-            self._items[at] = _item(line.text)
+            self._items[at] = _item(self.lines[at].text)
         return self._items[at]
 
     def _show(self, at: int, item: str | None) -> None:

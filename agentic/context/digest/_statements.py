@@ -43,7 +43,7 @@ _OF_USER = "The user "
 _MOST = 30
 """The search goes back to so many statements, several times what 2,000 tokens show."""
 _TOGETHER = 50
-"""So many replies are searched at once."""
+"""So many texts are searched at once."""
 _WHOLE = re.compile(r"(?![a-z]).*[.!。！][\"'`)]?")  # noqa: RUF001
 """A complete sentence that is not a question, rather than a fragment of one."""
 
@@ -129,18 +129,32 @@ class Requests(Notices):
             yield Fact(f"Latest request: {cut(one_line(text), PARAGRAPH)}", is_request=True)
 
 
+@attrs.define
 class Rules(Section):
     """Sentences of the user that hold for all that follows, unless the requests show them."""
 
     heading = "Rules of the user"
     takes: ClassVar[tuple[Kind, ...]] = ("request",)
     is_quotation, share = True, 0.07
+    _requests: list[str] = attrs.field(factory=list)
 
     def take(self, turn: Words) -> None:
+        """Add a request, which is searched later."""
+        self._requests.append(turn.text)
+
+    def finish(self) -> None:
+        """Search the requests, many at once, since most cues occur in none of them."""
+        for at in range(0, len(self._requests), _TOGETHER):
+            texts = self._requests[at : at + _TOGETHER]
+            cues = _RULES.within("\n".join(texts).lower())
+            for text in texts if cues else ():
+                self._take_rules(text, cues.within(text.lower()))
+        self._requests.clear()
+
+    def _take_rules(self, text: str, cues: Cues) -> None:
         """Add the sentences with a cue; one that ends with a colon, with what follows it."""
         lead = ""
-        cues = _RULES.within(turn.text.lower())
-        for sentence in sentences(turn.text) if cues else ():
+        for sentence in sentences(text) if cues else ():
             if not lead and not cues.occur_in(sentence.lower()):
                 continue
             rule = lead + plain_sentence(sentence)

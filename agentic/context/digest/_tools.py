@@ -155,8 +155,8 @@ class ToolTable:
 def _texts(arguments: Mapping[str, Any], names: Iterable[str]) -> tuple[str, ...]:
     """Return the string or list of strings in the first of these arguments that has any."""
     fields = {_fold(key): value for key, value in arguments.items()}
-    for name in names:
-        value = fields.get(name)
+    for name in filter(fields.__contains__, names):
+        value = fields[name]
         texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
         values = tuple(text for text in texts if isinstance(text, str) and text.strip())
         if values:

@@ -125,13 +125,18 @@ def message_ref(message: Message) -> str:
     'text-16b0eae8ab6a'
     """
     # Not the position, which the next compaction changes.
-    data = _text_of(message).encode("utf-8", "surrogatepass")
+    data = _text_of(message, message.content).encode("utf-8", "surrogatepass")
     return f"text-{hashlib.sha256(data).hexdigest()[:12]}"
 
 
-def _text_of(message: Message) -> str:
-    """Return the text of a message and its tool results, and the types of its attachments."""
-    texts = [message.content, *(result.text for result in message.tool_results)]
+def _text_of(message: Message, own: str) -> str:
+    """Return the text of a message and its tool results, and the types of its attachments.
+
+    `own` is the content of the message, or what counts of it.
+    """
+    if not (message.tool_results or message.media):
+        return own if own.strip() else ""
+    texts = [own, *(result.text for result in message.tool_results)]
     content = "\n".join(text for text in texts if text.strip())
     media_types = ", ".join(media.media_type for media in message.all_media)
     return " ".join(
@@ -178,9 +183,9 @@ def _read_round(group: Round, table: ToolTable) -> Iterator[Words | Called]:
         if message.role == "user":
             # An image without a word is a request, too.
             if (text := own_words(message.content)) or message.media:
-                yield Words("request", _text_of(message.replace(content=text)), message)
+                yield Words("request", _text_of(message, text), message)
         elif message.role == "system" or message.pinned:
-            yield Words("notice", _text_of(message), message)
+            yield Words("notice", _text_of(message, message.content), message)
 
 
 def read_call(call: ToolCall, result: ToolResult | None, table: ToolTable) -> Called:

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -407,6 +408,25 @@ def test_data_in_one_line_costs_linear_time() -> None:
 
     assert got[1].startswith('user_000000"}, {"id": "user_000001"}')
     assert all(line.endswith(" ...") for line in got[1:-2])
+
+
+def test_a_message_is_read_with_few_calls(
+    count_calls: Callable[[Callable[[], object]], int],
+) -> None:
+    """Neither each size that is tried nor each section looks at every line anew."""
+    messages = [
+        each
+        for turn in range(250)
+        for each in (
+            Message("user", f"Now look at module {turn}. It must stay small."),
+            *ran("read_file", f"value = {turn}\n" * 20, path=f"src/module_{turn}.py"),
+            Message("assistant", f"Module {turn} is fine, as far as I see."),
+        )
+    ]
+
+    calls = count_calls(lambda: Digest().write(messages))
+
+    assert calls <= 130 * len(messages)
 
 
 def test_people_who_quote_code_are_no_machines() -> None:
