@@ -1,10 +1,11 @@
 """Which reasoning is stale: what precedes it has changed since it was made.
 
 A model that binds its reasoning accepts it only behind the request that produced it; the models and
-the rules are in `agentic.limits`. A *place* is a number for the beginning of a request: the system
+the rules are in `agentic.limits`. A *place* is a hash of the beginning of a request: the system
 prompt, the tools and some messages, as the provider reads them. Requests that begin alike share
 their places, so a conversation that was rewound or forked finds its earlier places again. Reasoning
-is stale if it was not made at the place where it would be sent.
+is stale if it was not made at the place where it would be sent. Two places collide with a
+probability of 2**-61; the interpreter salts the hashes of texts.
 
 Some models also bind it to its *chain*: the reasoning that was sent before it when it was made.
 What stands before it later has to be an end of that chain, or nothing. So if an owner loses the
@@ -13,9 +14,8 @@ reasoning that comes back after a request was sent without it.
 """
 
 import itertools
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Literal, TypeAlias
-from weakref import ref
 
 import attrs
 
@@ -29,8 +29,6 @@ from agentic.protocols import ToolDefinition
 Mode: TypeAlias = Literal["auto", "keep", "strip"]
 """`auto`: stale reasoning is left out for a model that binds it, and for one that is not known.
 `keep`: never. `strip`: for every model."""
-_OBJECTS = 4
-"""How many objects of each message are remembered, on average."""
 _FLAT = "What was done for this request so far, as a record:"
 
 
@@ -58,11 +56,6 @@ class ReplyLog:
     False
     """
 
-    _places: dict[Hashable, int] = attrs.field(factory=dict, init=False)
-    _meanings: dict[Hashable, int] = attrs.field(factory=dict, init=False)
-    """A number for all that a place depends on in a message."""
-    _numbers: dict[int, tuple[ref[Message], int]] = attrs.field(factory=dict, init=False)
-    """That number by the id of a message: most requests have most messages in common."""
     _made: dict[int, ReasoningChain | None] = attrs.field(factory=dict, init=False)
     """The reasoning before each reply that was made where it is, by the place behind the reply."""
     _bare: set[int] = attrs.field(factory=set, init=False)
@@ -77,7 +70,7 @@ class ReplyLog:
         # A schema cannot be hashed, and a conversation seldom has more than one set of tools.
         if definitions not in self._tools:
             self._tools.append(definitions)
-        return self._place((None, system_prompt, self._tools.index(definitions)))
+        return hash((system_prompt, self._tools.index(definitions)))
 
     def after(self, place: int, message: Message) -> int:
         """Return the place behind a message."""
@@ -85,7 +78,7 @@ class ReplyLog:
             stand_in = self._stand_ins.get(compaction_key(message))
             if stand_in is not None:
                 return stand_in
-        return self._place((place, self._meaning_number(message)))
+        return hash((place, request_meaning_of(message)))
 
     def end_of(self, place: int, messages: Iterable[Message]) -> int:
         """Return the place behind several messages."""
@@ -171,21 +164,6 @@ class ReplyLog:
             return chain
         self._bare.discard(place)
         return _longer(chain, place)
-
-    def _place(self, key: Hashable) -> int:
-        return self._places.setdefault(key, len(self._places))
-
-    def _meaning_number(self, message: Message) -> int:
-        entry = self._numbers.get(id(message))
-        # An id may be that of an object that is gone.
-        if entry is None or entry[0]() is not message:
-            meaning = request_meaning_of(message)
-            number = self._meanings.setdefault(meaning, len(self._meanings))
-            # A list that a store loads anew at each turn has new objects, and the old ones go.
-            if len(self._numbers) > _OBJECTS * len(self._meanings):
-                self._numbers.clear()
-            entry = self._numbers[id(message)] = ref(message), number
-        return entry[1]
 
 
 @attrs.define(eq=False)
