@@ -100,24 +100,20 @@ class Task:
             return self
         if message.role == "user":
             opens = self.opening is None or self._answered
-            return attrs.evolve(
-                self,
-                opening=name if opens else self.opening,
-                latest=name,
-                answered=False,
-                questions=0 if opens else self._questions,
-            )
+            opening, questions = (name, 0) if opens else (self.opening, self._questions)
+            return Task(opening, name, questions=questions, calls=self._calls)
         return self._after_reply(message) if message.role == "assistant" else self
 
     def _after_reply(self, reply: Message) -> "Task":
         if reply.tool_calls:  # the work continues, whatever earlier replies looked like
-            return attrs.evolve(self, answered=False, questions=0, calls=True)
+            return Task(self.opening, self.latest, calls=True)
         end = reply.content[-_WINDOW:]
         if not end.strip() or (not self._calls and _ACTION.search(end)):
             return self
         if self._questions < _MOST_QUESTIONS and _QUESTION.search(end):
-            return attrs.evolve(self, answered=False, questions=self._questions + 1)
-        return attrs.evolve(self, answered=True, questions=0)
+            questions = self._questions + 1
+            return Task(self.opening, self.latest, questions=questions, calls=self._calls)
+        return Task(self.opening, self.latest, answered=True, calls=self._calls)
 
 
 def find_task(messages: Sequence[Message]) -> tuple[int, ...]:

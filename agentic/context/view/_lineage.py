@@ -166,11 +166,14 @@ class Branch:
         orphaned results is kept as it is in the owner's list: every request is repaired anyway.
         """
         places = self.positions
-        waiting: dict[int, list[int]] = {}
+        waiting: dict[int, list[int]] = {id(message): [] for message in after}
         for at, message in enumerate(self.history):
-            waiting.setdefault(id(message), []).append(at)
-        for at, result in _results_beside_orphans(self.history):
-            waiting.setdefault(id(result), []).append(at)
+            if id(message) in waiting:
+                waiting[id(message)].append(at)
+        # Seldom: to find orphans, the whole history is split into rounds.
+        if any(each.tool_results and not waiting[id(each)] for each in after):
+            for at, result in _results_beside_orphans(self.history):
+                waiting.setdefault(id(result), []).append(at)
         summary, behind_summary = None, 0
         positions: list[int] = []
         # From the end, because a compaction drops old messages: of equal ones the newest is meant.
