@@ -45,7 +45,10 @@ ELSEWHERE = ("gpt-oss", "gpt-35", "gpt-4o-realtime")
 spelling of gpt-3.5, and a model of another API."""
 _registered: "dict[str, Adapter]" = {}
 _ALL = frozenset(BUILT_IN)
+_TEXTS = _ALL - {"gemini"}
 _CHATS = frozenset({"cohere", "ollama", "openai_chat"})
+_SPEAKERS = ("user", "assistant", "system")
+_TEXT_FIELDS = {"role", "content"}
 WITHOUT_ROLE = frozenset({"gemini", "openai_responses"})
 _ANTHROPIC_BLOCKS = {"tool_use", "tool_result", "redacted_thinking", "server_tool_use"}
 _BEDROCK_BLOCKS = {"toolUse", "toolResult", "reasoningContent"}
@@ -162,6 +165,9 @@ def wires_of(item: Mapping[str, Any]) -> frozenset[str]:
     ['cohere', 'openai_chat']
     """
     role = item.get("role")
+    # Most items are a text and nothing else.
+    if role in _SPEAKERS and item.keys() == _TEXT_FIELDS and isinstance(item["content"], str):
+        return _TEXTS
     # First, because a content of Gemini's may have no role, and another key besides.
     if "parts" in item or role == "model" or (not _GEMINI_PARTS.isdisjoint(item) and role is None):
         return frozenset({"gemini"})
@@ -189,7 +195,7 @@ def _without_role(item: Mapping[str, Any]) -> frozenset[str]:
 def _of_calls(item: Mapping[str, Any], role: str) -> frozenset[str]:
     """Return the wires whose messages have the calls or the result beside the content."""
     calls = _items(item, "tool_calls")
-    if role == "function" or (isinstance(item.get("function_call"), Mapping) and not calls):
+    if role == "function" or (not calls and isinstance(item.get("function_call"), Mapping)):
         return frozenset({"openai_chat"})
     if item.get("tool_plan"):
         return frozenset({"cohere"})

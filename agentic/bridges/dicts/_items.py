@@ -28,7 +28,7 @@ def check_wire(position: int, item: Any, wire: str) -> None:
     # Not every item: a whole copy of a dict costs more than the look at it.
     data = item if isinstance(item, dict) else plain(item)
     # What tells the wire of another adapter from these is not known.
-    if not isinstance(data, Mapping) or wire not in BUILT_IN:
+    if wire not in BUILT_IN or not isinstance(data, dict | Mapping):
         return
     wires = wires_of(data)
     if wire in wires:

@@ -474,25 +474,31 @@ class Mirror:
 
     def _add(self, reading: Decoded, former: "_Former") -> None:
         start = self._units[-1].end if self._units else 0
-        original: tuple[Message, ...] = ()
-        messages: tuple[Message, ...] = ()
+        first, item = len(self.messages), id(self.items[start])
+        originals: list[Message] = []
+        visibles: list[Message] = []
         is_words = reading.items == 1 and self.is_ours(self.items[start])
-        for message in () if is_words else self._with_record(reading, start):
-            position = len(self.messages) + len(messages)
-            item = id(self.items[start])
+        new = () if is_words else self._with_record(reading, start)
+        for position, message in enumerate(new, first):
             one, visible = former.take(position, item, message) or (message, self._cut(message))
             # A form may keep what it has read, and an object may be in the list twice.
-            if id(visible) in self._by_message or any(each is visible for each in messages):
+            if id(visible) in self._by_message or (visibles and id(visible) in map(id, visibles)):
                 one, visible = (copy := attrs.evolve(one)), copy if one is visible else visible
-            original, messages = (*original, one), (*messages, visible)
-        unit = Unit(start, reading.items, len(self.messages), messages, reading.is_open, original)
+            originals.append(one)
+            visibles.append(visible)
+        messages = tuple(visibles)
+        # Nearly always the same tuple: there are as many units as messages.
+        original = messages if are_same(originals, visibles) else tuple(originals)
+        unit = Unit(start, reading.items, first, messages, reading.is_open, original)
         self._units.append(unit)
-        self._own_words += [unit] if is_words else []
+        if is_words:
+            self._own_words.append(unit)
         self.messages += messages
-        for position, message in enumerate(messages, unit.first):
+        for position, message in enumerate(messages, first):
             self._parted_runs.add(position, message)
             self._by_message[id(message)] = unit
-            self._by_result.update((id(result), unit) for result in message.tool_results)
+            for result in message.tool_results:
+                self._by_result[id(result)] = unit
         self._on_add(unit)
 
     def _cut(self, message: Message) -> Message:
