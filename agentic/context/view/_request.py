@@ -277,6 +277,8 @@ class RequestBuilder:
         beside = draft.system_prompt, draft.tools
         epoch, self._stored = self._stored, None
         if epoch is None:
+            if self._is_lost:
+                return  # a second draft of the first request
             first = self.reasoning.first_valid(draft.repaired)
             self.reasoning.assume(draft.repaired, *beside, first=first)
             return

@@ -353,6 +353,19 @@ def test_list_edited_before_a_restart_is_served(served: str) -> None:
     assert session.server.served[-1].status == 200
 
 
+@pytest.mark.parametrize("served", ["anthropic", "bedrock"])
+def test_list_edited_before_a_restart_is_served_after_a_refused_summary(served: str) -> None:
+    """The request is made a second time, and nothing more is known of the list by then."""
+    session = type("Session", (_Session,), {"served": served})()
+    session.begin(policy="counting", kind="clear")
+    for _ in range(7):
+        session.turn([])
+
+    session.restart(in_edit=True)
+
+    assert session.server.served[-1].status == 200
+
+
 @pytest.mark.parametrize("policy", ["no epochs", "small"])
 @pytest.mark.parametrize("served", ["anthropic", "bedrock"])
 def test_reasoning_before_a_gap_is_left_out(served: str, policy: str) -> None:
