@@ -396,24 +396,25 @@ class _Owner(RuleBasedStateMachine):
         assert [each for each in range(len(sent)) if not any(p.item == each for p in parts)] == []
         assert all(part.text.strip() for part in parts if part.kind != "result"), "empty"
         _check_pairs(self.name, parts)
-        self._check_roles(sent)
+        places = self._places_of(sent)
+        self._check_roles(sent, places)
         self._check_record(parts)
         self._check_answers(parts)
-        places = self._places_of(sent)
         self._check_own(sent, places)
         self._check_loss({place for each in places for place in each})
         self._check_growth(sent)
 
-    def _check_roles(self, sent: list[Any]) -> None:
+    def _check_roles(self, sent: list[Any], places: list[list[int]]) -> None:
         """Two replies are neighbors only if they are the owner's, and are or were so there."""
         if self.name == "openai_responses":
             return
         before: int | None = -1
         last = "assistant"
         for at, item in enumerate(sent):
-            role, place = self._role_of(item), self._place_of(item)
+            role, place = self._role_of(item), next(iter(places[at]), None)
+            end = next(reversed(places[at]), None)
             if role == "system":
-                before = before if place is None else place
+                before = before if end is None else end
                 continue
             is_neighbor = before is not None and place == before + 1
             # A result that answers nothing is not sent: it parts nobody.
@@ -426,7 +427,7 @@ class _Owner(RuleBasedStateMachine):
                 assert is_neighbor, f"a reply follows a reply at {at}"
             if role == last == "user" and self.name == "bedrock":
                 assert is_neighbor, f"two turns of the user's at {at}"
-            before, last = place, role
+            before, last = end, role
 
     def _check_record(self, parts: list[_Part]) -> None:
         """One record at most, in front, and a note of what a strategy left out since."""
@@ -539,7 +540,8 @@ class _Owner(RuleBasedStateMachine):
         for item in sent:
             at = self._place_of(item)
             own = [] if at is None else [at]
-            if self.name in _MERGED and own and self.items[own[0]] is not item:
+            # Two replies with an orphan between them become one item, too, which has no ids.
+            if self.name in _MERGED and (at is None or self.items[at] is not item):
                 own = self._merged_places(item, last + 1) or own
             places.append(own)
             last = max([last, *own])
