@@ -17,7 +17,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 from urllib.parse import unquote_to_bytes
 from weakref import WeakValueDictionary, ref
 
@@ -40,6 +40,7 @@ token for each of a character's four bytes."""
 _DATA_URL = re.compile(r"data:[^\s,]*,")
 _WORDLESS = {"type", "id", "tool_call_id"}
 _MEMO_ENTRIES = 1 << 16
+"""At most so many texts, and so many messages, are remembered with their sizes."""
 AnyMessage: TypeAlias = Message | Mapping[str, Any]
 """A message, or a dict in the form used by chat completions."""
 
@@ -233,21 +234,55 @@ def _leaves(message: Mapping[str, Any]) -> Iterator[str]:
             rest += value
 
 
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+
+@attrs.define(eq=False)
+class _Recent(Generic[_K, _V]):
+    """Remembers the last entries: at most `_MEMO_ENTRIES`, and at least half as many.
+
+    >>> sizes = _Recent()
+    >>> sizes.put("a", 1), sizes.get("a"), sizes.get("b")
+    (1, 1, None)
+    """
+
+    # Two dicts take half of the memory of one that keeps an order, in which the oldest can go.
+    newer: dict[_K, _V] = attrs.field(factory=dict)
+    older: dict[_K, _V] = attrs.field(factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.newer) + len(self.older)
+
+    def get(self, key: _K) -> _V | None:
+        """Return what was put last, or None."""
+        value = self.newer.get(key)
+        if value is None and self.older:
+            value = self.older.pop(key, None)
+            if value is not None:
+                self.put(key, value)
+        return value
+
+    def put(self, key: _K, value: _V) -> _V:
+        """Remember a value, and return it."""
+        if len(self.newer) >= _MEMO_ENTRIES // 2:
+            self.newer, self.older = {}, self.newer
+        self.newer[key] = value
+        return value
+
+
 @attrs.define(eq=False)
 class _Memo:
-    """A counter that remembers its results, at about 100 bytes each.
+    """A counter that remembers its results, at about 100 bytes for a text.
 
-    A text is identified by its hash and length. Two texts of equal length collide with a
-    probability of 2**-64; the interpreter salts the hashes.
+    A text is identified by its hash. Two texts collide with a probability of 2**-64; the
+    interpreter salts the hashes.
     """
 
     counter: Counter
-    counts: collections.OrderedDict[tuple[int, int], int] = attrs.field(
-        factory=collections.OrderedDict, repr=False
-    )
-
-    messages: collections.OrderedDict[int, tuple[ref[Message], tuple[int, int | None], int]] = (
-        attrs.field(factory=collections.OrderedDict, repr=False)
+    counts: _Recent[int, int] = attrs.field(factory=_Recent, repr=False)
+    messages: _Recent[int, tuple[ref[Message], tuple[int, int | None], int]] = attrs.field(
+        factory=_Recent, repr=False
     )
     """By the id of a message: the message, what else its size depends on, and its size. Views that
     are edited again and again have most of their messages in common."""
@@ -263,32 +298,22 @@ class _Memo:
                 yield known[2]
                 continue
             size = count_checked(message, self, *beside)
-            self.messages[id(message)] = ref(message), beside, size
-            if len(self.messages) > _MEMO_ENTRIES:
-                self.messages.popitem(last=False)
+            self.messages.put(id(message), (ref(message), beside, size))
             yield size
 
     def count_media(self, media: Media, /) -> int:
         # Of an image or a recording only the first bytes are read, which is cheaper than its hash.
         if media.media_type.startswith(("image/", "audio/", "video/")):
             return media_tokens(media, self.counter)
-        key = (hash((media.media_type, media.data)), len(media.data))
+        key = hash((media.media_type, media.data))
         number = self.counts.get(key)
-        return self._keep(key, media_tokens(media, self.counter)) if number is None else number
+        return self.counts.put(key, media_tokens(media, self.counter)) if number is None else number
 
     def count(self, text: str, /) -> int:
         # Not the text itself: a memo of texts would hold every conversation that was ever counted.
-        key = (hash(text), len(text))
+        key = hash(text)
         number = self.counts.get(key)
-        return self._keep(key, self.counter.count(text)) if number is None else number
-
-    def _keep(self, key: tuple[int, int], tokens: int) -> int:
-        self.counts[key] = tokens
-        if len(self.counts) > _MEMO_ENTRIES:
-            # The oldest goes, in whatever order they are asked for: to track that would cost each
-            # hit.
-            self.counts.popitem(last=False)
-        return tokens
+        return self.counts.put(key, self.counter.count(text)) if number is None else number
 
 
 # A memo keeps its counter alive, so an id in here never belongs to another object.

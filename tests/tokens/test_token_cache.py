@@ -127,7 +127,7 @@ def test_the_memo_is_bounded() -> None:
     token_cache.count_text(f"text {_MEMO_ENTRIES}")
     token_cache.count_text("text 0")
 
-    assert len(token_cache._memo.counts) == _MEMO_ENTRIES
+    assert _MEMO_ENTRIES // 2 <= len(token_cache._memo.counts) <= _MEMO_ENTRIES
     assert [text for text, times in counter.asked.items() if times > 1] == ["text 0"]
 
 
