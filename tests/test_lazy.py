@@ -27,12 +27,23 @@ def test_runner_loads_nothing_only_runs_need(run_python: Callable[[str], str]) -
 
 
 def test_view_loads_nothing_only_some_views_need(run_python: Callable[[str], str]) -> None:
-    """Neither the cut to a size, nor the picture of a request with the entities of HTML."""
+    """Neither the cut to a size, nor the picture of a request with the entities of HTML.
+
+    Nor what media cost.
+    """
     code = (
         "import sys; from agentic.context import budget, view; view.View(budget.Policy(0));"
         "print(*{'agentic.context.strategies._fit_window', 'agentic.context.view._picture',"
-        "'html'} & sys.modules.keys())"
+        "'agentic.limits._media_costs', 'agentic.tokens._media', 'html', 'urllib.parse'}"
+        "& sys.modules.keys())"
     )
+
+    assert run_python(code) == ""
+
+
+def test_session_loads_no_log(run_python: Callable[[str], str]) -> None:
+    """Few sessions have anything to warn of."""
+    code = "import sys, agentic.session; print(*{'logging', 'asyncio'} & sys.modules.keys())"
 
     assert run_python(code) == ""
 

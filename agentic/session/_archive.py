@@ -1,11 +1,11 @@
 """The archive of a session, which ignores a summary that cannot be right."""
 
-import logging
 from collections.abc import Sequence
 from typing import Any
 
 import attrs
 
+from agentic._base._lazy import logging
 from agentic._base._waiting import off_loop
 from agentic.history import DiffArchive, replace_known
 from agentic.history._replace import Diff, begins_with, counts_replaced
@@ -13,8 +13,6 @@ from agentic.messages import ContextSummary, Message, close_open_rounds, leading
 from agentic.messages._landmarks import find_summary
 from agentic.messages._rounds import reopen_rounds
 from agentic.messages._timeline import keep_known
-
-_log = logging.getLogger(__name__)
 
 
 @attrs.define(eq=False)
@@ -92,7 +90,9 @@ class SessionArchive:
         if summary != self._told:
             self._told = summary
             warning = "a summary of messages up to number %d is ignored: the archive has %d"
-            _log.warning(warning, summary.last_message_idx + 1, _countable(full))
+            logging.getLogger(__name__).warning(
+                warning, summary.last_message_idx + 1, _countable(full)
+            )
         given = close_open_rounds(
             [each for each in full if not (each.summary and _points_past(each.summary, full))]
         )

@@ -5,7 +5,6 @@ conversation is made from.
 """
 
 import contextlib
-import logging
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 
 from agentic import loop
+from agentic._base._lazy import logging
 from agentic._base._validate import must_be, must_be_async, must_execute
 from agentic.context.budget import Compaction, Compactor, Policy
 from agentic.context.budget._compaction import CompactionTarget
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from agentic.session._compaction_tool import CompactionTool
     from agentic.session._recall import RecallTool
 
-_log = logging.getLogger(__name__)
 
 _OURS = ("budget", "store", "strategies")
 _CELLS = 20
@@ -222,7 +221,7 @@ class Session:
         notes = (*self._ignored(), *request.notes)
         for note in notes:
             if note.kind != "summary_ignored":  # reported when it was found
-                _log.warning("session %s: %s", self.session_id, note.text)
+                logging.getLogger(__name__).warning("session %s: %s", self.session_id, note.text)
         return attrs.evolve(request, notes=notes)
 
     async def status(self) -> Status:
@@ -399,7 +398,9 @@ class Session:
         try:
             return tuple(await self.executor.list_tools())
         except Exception as error:  # noqa: BLE001  a failing executor must not fail the request
-            _log.warning("the tools are not counted: %s: %s", type(error).__name__, error)
+            logging.getLogger(__name__).warning(
+                "the tools are not counted: %s: %s", type(error).__name__, error
+            )
             return ()
 
     async def _load_seen(self) -> list[Message]:

@@ -17,21 +17,26 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
-from urllib.parse import unquote_to_bytes
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 from weakref import WeakValueDictionary, ref
 
 import attrs
 
+from agentic._base._lazy import LazyModule
 from agentic._base._validate import is_number, is_whole, must_count
 from agentic.errors import ConfigError
-from agentic.limits._media_costs import OTHER
 from agentic.messages import Media, Message, Round, leading_system_count, split_rounds
 from agentic.messages._landmarks import find_task
 from agentic.messages._message import check_messages
 from agentic.messages._timeline import RecentConversations
 from agentic.protocols import Counter
-from agentic.tokens._media import count_media
+
+if TYPE_CHECKING:
+    from agentic.limits import _media_costs
+    from agentic.tokens import _media
+else:  # few conversations have media
+    _media_costs = LazyModule("agentic.limits._media_costs")
+    _media = LazyModule("agentic.tokens._media")
 
 _FEWEST_CHARS = 0.01
 """The least characters per token that is accepted. No tokenizer has less than 0.25: at most one
@@ -182,11 +187,13 @@ def media_tokens(media: Media, counter: Counter) -> int:
     """Return what media cost with the model of a counter, or with a usual one."""
     if isinstance(counter, MediaCounter):
         return counter.count_media(media)
-    return count_media(media, OTHER, counter.count)
+    return _media.count_media(media, _media_costs.OTHER, counter.count)
 
 
 def _inline(url: str) -> Media:
     """Return the media in a data URL."""
+    from urllib.parse import unquote_to_bytes  # noqa: PLC0415  it loads ipaddress
+
     head, _, data = url.partition(",")
     media_type, _, encoding = head.removeprefix("data:").partition(";")
     try:

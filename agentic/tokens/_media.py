@@ -8,9 +8,12 @@ size. A recording's length is in the header of a WAV file, and otherwise estimat
 import re
 import struct
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from agentic.limits._media_costs import MediaCosts
 from agentic.messages import Media
+
+if TYPE_CHECKING:
+    from agentic.limits._media_costs import MediaCosts
 
 # A page of a PDF that has no plain page objects: between one of text and one of a scan.
 _PAGE_BYTES = 50_000
@@ -27,7 +30,7 @@ _BARE = frozenset({0x01, *range(0xD0, 0xDA)})
 """Marks without a length."""
 
 
-def count_media(media: Media, costs: MediaCosts, count_text: Callable[[str], int]) -> int:
+def count_media(media: Media, costs: "MediaCosts", count_text: Callable[[str], int]) -> int:
     """Return the tokens of an image, a document, a recording or a file of text.
 
     >>> from agentic.limits._lookup import media_costs
