@@ -10,7 +10,7 @@ PostgreSQL asynchronously.
 """
 
 import abc
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import attrs
@@ -27,7 +27,7 @@ from agentic.history._replace import (
     compare,
     merge,
 )
-from agentic.history._stores import BaseStore
+from agentic.history._stores import Addition, BaseStore
 from agentic.messages import Message
 
 T = TypeVar("T")
@@ -36,8 +36,10 @@ NOWHERE = (0, 0)
 _STATES = "SELECT seq, view, standing, messages, summarized FROM entries WHERE session = ?"
 _LATER = "SELECT kind, text FROM entries WHERE session = ? AND seq > ? AND kind <> 'message'"
 _TEXTS = "SELECT seq, text FROM entries WHERE session = ?"
-# With `AND key = ?` alone, SQLite 3.40 reads every entry of the session instead of the index.
-_KEYED = "AND seq IN (SELECT seq FROM entries WHERE session = ? AND key = ?) ORDER BY seq"
+# Without the inner query, SQLite 3.40 reads every entry of the session instead of the index.
+_KEYED = "AND seq IN (SELECT seq FROM entries WHERE session = ? AND key IN (%s)) ORDER BY seq"
+_MOST_KEYS = 1_000
+"""Of one question: a database limits the values of a statement."""
 _APPENDED = "kind NOT IN ('replace', 'restore')"
 """Not `= 'message'`: an entry of an unknown kind must be refused, not left out."""
 
@@ -196,29 +198,34 @@ class SessionRows:
         rows = yield from self._read("AND seq = ?", state.standing)
         return compare(view, [message for _, message in rows])
 
-    def keyed(self, key: str) -> Question[tuple[int, Entry] | None]:
-        """Return the entry that was appended with a key, and its number; None if there is none."""
-        rows = yield Query(f"{_TEXTS} {_KEYED}", (self.session, self.session, hash_key(key)))
-        for seq, text in rows:
-            entry = _decode(seq, text, self.name)
-            # Two keys may have the same hash.
-            if entry and entry.key == key:
-                return seq, entry
-        return None
+    def keyed(self, *keys: str) -> Question[dict[str, tuple[int, Entry]]]:
+        """Return the entries that were appended with these keys, by key, each with its number."""
+        entries: dict[str, tuple[int, Entry]] = {}
+        wanted = set(keys)
+        for start in range(0, len(keys), _MOST_KEYS):
+            hashes = [hash_key(key) for key in keys[start : start + _MOST_KEYS]]
+            find = f"{_TEXTS} {_KEYED % ', '.join('?' * len(hashes))}"
+            for seq, text in (yield Query(find, (self.session, self.session, *hashes))):
+                entry = _decode(seq, text, self.name)
+                # Two keys may have the same hash.
+                if entry and entry.key in wanted:
+                    entries[entry.key] = seq, entry
+        return entries
 
-    def repeats(self, key: str, message: Message, caller_view: CallerView) -> Question[bool]:
-        """Return whether a message was appended with this key before, which the caller then knows.
+    def fresh(self, batch: Sequence[Addition], caller_view: CallerView) -> Question[list[Addition]]:
+        """Return what was not appended with its key before; the caller then knows the rest.
 
         Raises:
-            HistoryConflict: the message with this key says something else.
+            HistoryConflict: the message with a key says something else.
         """
-        row = yield from self.keyed(key)
-        if row is None:
-            return False
-        seq, former = row
-        former.check_repeated(message, self.name)
-        caller_view.repeat(seq)
-        return True
+        keys = [each.key for each in batch if each.key is not None]
+        former = yield from self.keyed(*keys)
+        for each in batch:
+            if each.key in former:
+                seq, entry = former[each.key]
+                entry.check_repeated(each.message, self.name)
+                caller_view.repeat(seq)
+        return [each for each in batch if each.key not in former]
 
     def output(self, ref: str) -> Question[bytes | None]:
         """Return an encoded output; None if it was never stored here."""
@@ -336,7 +343,8 @@ class RowStore(BaseStore):
         return self._writer.name
 
     async def _has_key(self, key: str) -> bool:
-        return await self._answer(lambda rows: rows.keyed(key), None) is not None
+        nothing: dict[str, tuple[int, Entry]] = {}
+        return key in await self._answer(lambda rows: rows.keyed(key), nothing)
 
     async def _full(self) -> list[Message]:
         nothing: list[Message] = []

@@ -223,9 +223,11 @@ def test_key_is_found_by_index(path: Path, key: str) -> None:
     asyncio.run(write(20))
     asyncio.run(write(200))
 
-    short, long = (_count_steps(path, each, lambda rows: rows.keyed(key)) for each in ("20", "200"))
+    short, long = (
+        _count_steps(path, each, lambda rows: rows.keyed(key, "7", "y")) for each in ("20", "200")
+    )
 
-    assert abs(short - long) <= 2  # the end of the table, or of another session
+    assert abs(short - long) <= 6  # the end of the table, or of another session
 
 
 def test_list_reads_one_row_each(path: Path) -> None:

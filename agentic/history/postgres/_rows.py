@@ -15,9 +15,9 @@ import math
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 import attrs
 from psycopg import AsyncCursor
@@ -32,6 +32,8 @@ from agentic.history.postgres._database import lock_session
 from agentic.history.postgres._server import SYNCHRONOUS, Connection
 
 T = TypeVar("T")
+NewEntry: TypeAlias = tuple[str, bytes, State, str | None]
+"""An entry to add: its kind, its text, the state of the session after it, and its key."""
 _LIMIT_BYTES = 1_000_000_000
 """A value must be smaller than 1 GiB: https://www.postgresql.org/docs/current/limits.html"""
 _COMMIT = f"SELECT set_config('synchronous_commit', {SYNCHRONOUS}, true)"
@@ -72,17 +74,19 @@ _AWAIT = """
 """
 _SECONDS = 60.0
 """How long a store behind a pooler holds its session without writing before others may take it."""
-_APPEND = """
+_INSERT = """
     INSERT INTO agentic.entries
-        (session, seq, view, standing, messages, summarized, kind, text, writer, key)
-    VALUES (%s, %s, %s, %s, %s, %s, %s, %b, %s, %s)
+        (session, writer, seq, view, standing, messages, summarized, kind, text, key)
 """
-_APPEND_FENCED = f"""
-    WITH held AS ({_HELD})
-    INSERT INTO agentic.entries
-        (session, seq, view, standing, messages, summarized, kind, text, writer, key)
-    SELECT %s, %s, %s, %s, %s, %s, %s, %b, %s, %s::bigint FROM held
-"""  # noqa: S608  constants
+_ONE = "%s, %s, %s, %s, %s, %s, %s, %s, %b, %s::bigint"
+_SEVERAL = """
+    %s, %s, entry.* FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[],
+        %s::bigint[], %s::text[], %b::bytea[], %s::bigint[]) AS entry
+"""
+_APPEND = f"{_INSERT} VALUES ({_ONE})"
+_APPEND_FENCED = f"WITH held AS ({_HELD}) {_INSERT} SELECT {_ONE} FROM held"  # noqa: S608  constants
+_EXTEND = f"{_INSERT} SELECT {_SEVERAL}"
+_EXTEND_FENCED = f"WITH held AS ({_HELD}) {_EXTEND}, held"
 _PUT = """
     INSERT INTO agentic.outputs VALUES (%s, %s, %b)
     ON CONFLICT (session, ref) DO UPDATE SET content = excluded.content
@@ -211,31 +215,31 @@ class PostgresRows(SessionRows):
         answer: T = step.value
         return answer
 
-    async def append(
-        self, kind: str, text: bytes, state: State, writer: int, key: str | None = None
-    ) -> None:
-        """Add an entry after which the session is in this state.
+    async def append(self, entries: Sequence[NewEntry], writer: int) -> None:
+        """Add entries, all in one statement.
 
         Raises:
             HistoryConflict: the lease is lost.
-            psycopg.errors.ProgramLimitExceeded: the entry is too large.
+            psycopg.errors.ProgramLimitExceeded: the entries are too large.
             psycopg.errors.UniqueViolation: somebody else has added an entry.
         """
-        values = self._values(kind, text, state, writer, key)
+        rows = [_values(*entry) for entry in entries]
+        direct, fenced, values = _APPEND, _APPEND_FENCED, [*rows[0]]
+        if len(rows) > 1:  # an array for each column, which takes longer to write than one value
+            direct, fenced, values = _EXTEND, _EXTEND_FENCED, [*map(list, zip(*rows, strict=True))]
+        parameters = (self.session, writer, *values)
         if self.fence is None:
             # psycopg would not prepare it before the sixth append of a connection.
-            await self._cursor.execute(_APPEND, values, prepare=True)
+            await self._cursor.execute(direct.encode(), parameters, prepare=True)
             return
-        parameters = (*self.fence.values, *values)
-        await self._cursor.execute(_APPEND_FENCED.encode(), parameters, prepare=True)
+        parameters = (*self.fence.values, *parameters)
+        await self._cursor.execute(fenced.encode(), parameters, prepare=True)
         if not self._cursor.rowcount:
             raise self.fence.lost()
 
-    async def append_all(
-        self, rows: Iterable[tuple[str, bytes, State, str | None]], writer: int
-    ) -> None:
-        """Add entries, each with its key, in as few statements as possible."""
-        values = [self._values(kind, text, at, writer, key) for kind, text, at, key in rows]
+    async def append_all(self, entries: Iterable[NewEntry], writer: int) -> None:
+        """Add entries of any size together, without a lease."""
+        values = [(self.session, writer, *_values(*entry)) for entry in entries]
         async with self.connection.cursor() as cursor:
             await cursor.executemany(_APPEND, values)
 
@@ -256,13 +260,6 @@ class PostgresRows(SessionRows):
             await cursor.execute(find, [self.session])
             async for (text,) in cursor:
                 yield text
-
-    def _values(
-        self, kind: str, text: bytes, state: State, writer: int, key: str | None
-    ) -> tuple[Any, ...]:
-        position = (state.seq, state.view, state.standing, state.messages, state.summarized)
-        digest = None if key is None else hash_key(key)
-        return (self.session, *position, kind, _check_size(text), writer, digest)
 
     async def _fetch(self, query: Query) -> list[TupleRow]:
         # In its text form, bytea takes two characters a byte.
@@ -334,6 +331,11 @@ def _translate(sql: str) -> bytes:
     """
     # No shared statement has one of these names, or a question mark, in a text.
     return _TABLE.sub("agentic.", sql).replace("?", "%s").encode()
+
+
+def _values(kind: str, text: bytes, state: State, key: str | None) -> tuple[Any, ...]:
+    position = (state.seq, state.view, state.standing, state.messages, state.summarized)
+    return (*position, kind, _check_size(text), None if key is None else hash_key(key))
 
 
 def _check_size(content: bytes) -> bytes:

@@ -24,7 +24,7 @@ from agentic.history._replace import CallerView, LoadedList, merge
 from agentic.history._rows import NEW, NOWHERE, State
 from agentic.history._stores import Addition
 from agentic.history.postgres._database import Link, check_owner, end_former, lock_session, purge
-from agentic.history.postgres._rows import Fence, PostgresRows, refuse_leased
+from agentic.history.postgres._rows import Fence, NewEntry, PostgresRows, refuse_leased
 from agentic.history.postgres._server import Connection, explain, is_inherited, writing
 from agentic.messages import Message
 
@@ -210,7 +210,7 @@ class PostgresWriter:
         line = b"".join([each.line for each in batch])
         # Entries that were in doubt have their keys, too, and are no repetition.
         late = self._find_late("message", line)
-        fresh = [] if late else [each for each in batch if not await self._repeats(each)]
+        fresh = [] if late else await self._find_fresh(batch)
         entries = late.entries if late else tuple([each.entry for each in fresh])
         if not entries:
             return
@@ -220,11 +220,10 @@ class PostgresWriter:
             before, after = self._locate(at - 1), self._locate(at)
             self.caller_view.append(at, before, after, entry.messages[0])
 
-    async def _repeats(self, addition: Addition) -> bool:
-        if not self._rows or addition.key is None:
-            return False
-        repeats = self._rows.repeats(addition.key, addition.message, self.caller_view)
-        return await self._rows.ask(repeats)
+    async def _find_fresh(self, batch: Sequence[Addition]) -> Sequence[Addition]:
+        if self._rows is None:
+            return batch
+        return await self._rows.ask(self._rows.fresh(batch, self.caller_view))
 
     async def _replace(
         self, messages: list[Message], line: bytes, base: LoadedList | None, replaces: int
@@ -280,7 +279,7 @@ class PostgresWriter:
             async with self._transaction(self._rows.connection):
                 record = await self._rows.ask(self._rows.redact(request))
                 state = self._state.follow(None)
-                await self._rows.append("optional", record, state, self._id)
+                await self._rows.append([("optional", record, state, None)], self._id)
             self._state = state
             # Before the purge, which may fail: the entries have changed all the same.
             self.caller_view.redact()
@@ -321,7 +320,8 @@ class PostgresWriter:
         if late:
             return self._locate(late.seq)
         # The state is set only when the server has confirmed the entries.
-        state, rows = self._state, []
+        state = self._state
+        rows: list[NewEntry] = []
         for entry, text in zip(entries, texts or [line], strict=True):
             state = state.follow(entry, former)
             rows.append((kind, text.removesuffix(b"\n"), state, entry.key))
@@ -339,17 +339,15 @@ class PostgresWriter:
         self._doubt, self._state = None, state
         return self._locate(state.seq)
 
-    async def _insert(self, entries: list[tuple[str, bytes, State, str | None]]) -> None:
-        if self._rows and len(entries) == 1:
-            ((kind, text, state, key),) = entries
-            await self._rows.append(kind, text, state, self._id, key)
+    async def _insert(self, entries: list[NewEntry]) -> None:
+        if self._rows:
+            await self._rows.append(entries, self._id)
             return
         # The session is made with its first entry, or not at all.
         connection = await self.link.to_write()
         async with self._transaction(connection):
-            rows = self._rows or await self._make(connection)
-            for kind, text, state, key in entries:
-                await rows.append(kind, text, state, self._id, key)
+            rows = await self._make(connection)
+            await rows.append(entries, self._id)
         # Only now that it is committed.
         self._rows = rows
 

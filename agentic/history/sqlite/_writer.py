@@ -146,12 +146,8 @@ class SqliteWriter:
         self, rows: SqliteRows, batch: Sequence[Addition]
     ) -> list[tuple[_Point, _Point, Message]]:
         """Add messages, and return what `_add` returns for each that was not added before."""
-        added: list[tuple[_Point, _Point, Message]] = []
-        for each in batch:
-            message, key = each.message, each.key
-            if key is None or not rows.ask(rows.repeats(key, message, self.caller_view)):
-                added.append((*self._add(rows, each.entry, each.line), message))
-        return added
+        fresh = rows.ask(rows.fresh(batch, self.caller_view))
+        return [(*self._add(rows, each.entry, each.line), each.message) for each in fresh]
 
     def _replace(
         self,

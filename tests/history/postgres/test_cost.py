@@ -3,6 +3,7 @@ import time
 from typing import Any
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 
 from agentic.history.postgres import PostgresSessions, PostgresStore
@@ -17,6 +18,11 @@ ADD_MANY = """
 """
 OTHERS = """
     SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
+COMMITS = """
+    SELECT xact_commit, (SELECT count(*) FROM pg_stat_activity AS process
+        WHERE process.datname = stat.datname AND backend_type = 'client backend')
+    FROM pg_stat_database AS stat WHERE datname = %s
 """
 COUNTS = """
     SELECT seq_tup_read, idx_tup_fetch FROM pg_stat_user_tables WHERE relname = 'entries'
@@ -91,6 +97,37 @@ def test_the_first_append_reads_one_row(dsn: str) -> None:
 
     assert scanned == 0
     assert 1 <= fetched <= 3
+
+
+def _count_commits(dsn: str) -> int:
+    """Ask the server from another database, since each question is a transaction of its own."""
+    name, elsewhere = conninfo_to_dict(dsn)["dbname"], make_conninfo(dsn, dbname="postgres")
+    with psycopg.connect(elsewhere, autocommit=True) as connection:
+        while True:  # each connection reports at its end
+            commits, connections = connection.execute(COMMITS, [name]).fetchone() or (0, 1)
+            if not connections:
+                return int(commits)
+            time.sleep(0.005)
+
+
+def test_keyed_turn_takes_two_transactions(dsn: str) -> None:
+    """One finds that neither key is known, the other adds both messages under the lease."""
+    sessions = PostgresSessions(dsn)
+
+    async def store_turns(session_id: str, count: int) -> None:
+        lease = await sessions.acquire(session_id, "worker", 60)
+        async with sessions.open(session_id, lease=lease) as store:
+            await store.put("what makes the session")
+            for turn in range(count):
+                await store.append(SUMMARY, SUMMARY, key=[f"{turn}/0", f"{turn}/1"])
+
+    asyncio.run(store_turns("before", 1))
+    start = _count_commits(dsn)
+    asyncio.run(store_turns("short", 10))  # by then, psycopg has prepared what it repeats
+    middle = _count_commits(dsn)
+    asyncio.run(store_turns("long", 15))
+
+    assert _count_commits(dsn) - middle == middle - start + 5 * 2
 
 
 def test_load_plan_uses_the_index(dsn: str) -> None:
