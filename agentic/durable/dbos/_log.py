@@ -81,12 +81,9 @@ class RunLog:
 
     async def find_refusal(self) -> str:
         """Return why the run must not go on with what it has read; empty if it may."""
-        epoch = self.writer.epoch
-        if epoch is not None and epoch == self._confirmed:
+        if self._is_confirmed or not await self.writer.read(self._is_rewritten):
             return ""
-        is_rewritten = await self.writer.read(self._is_rewritten)
-        self._confirmed = None if is_rewritten else epoch
-        return REWRITTEN.format(self.writer.session_id) if is_rewritten else ""
+        return REWRITTEN.format(self.writer.session_id)
 
     async def load(self) -> list[Message]:
         """Return the history of the run."""
@@ -167,8 +164,20 @@ class RunLog:
         if self._point == NOWHERE:
             self._point = point[0], 0
 
+    @property
+    def _is_confirmed(self) -> bool:
+        # Nobody else can write while the lease is held, and a write is refused when it is lost.
+        epoch = self.writer.epoch
+        return epoch is not None and epoch == self._confirmed
+
     async def _is_rewritten(self, store: Any) -> bool:
-        return bool(await store.is_rewritten(self._point))
+        """Return whether the session was rewritten, which is asked once for each lease."""
+        if self._is_confirmed:
+            return False
+        epoch = self.writer.epoch
+        is_rewritten = bool(await store.is_rewritten(self._point))
+        self._confirmed = None if is_rewritten else epoch
+        return is_rewritten
 
     def _refuse(self) -> BaseException:
         return self.steps.refuse(REWRITTEN.format(self.writer.session_id))
