@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Any, TypeAlias
 
 import litellm
@@ -24,6 +25,7 @@ USED = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
 THOUGHT = {"type": "thinking", "thinking": "Look first.", "signature": "EqQBCkgIBRABGAI="}
 TEXT = {"type": "text", "text": "Done."}
 CALL = {"type": "tool_use", "id": "toolu_1", "name": "read", "input": {"path": "a.py"}}
+HANDS_ON_DROPS = tuple(map(int, version("litellm").split(".")[:2])) >= (1, 110)
 
 
 def _input(*history: Message) -> loop.Input:
@@ -401,9 +403,11 @@ def test_bound_reasoning_is_asked_to_be_dropped(serve: Serve) -> None:
     drop = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
     assert [body.get("thinking") for body in server.requests] == [None, drop, drop]
     assert all(map(_thoughts, server.requests))
-    assert decisions[1].input_transformations == (
-        loop.InputTransformation(kind="thinking_dropped", place="messages.1.content.0", reason="x"),
-    )
+    if HANDS_ON_DROPS:
+        note = loop.InputTransformation(
+            kind="thinking_dropped", place="messages.1.content.0", reason="x"
+        )
+        assert decisions[1].input_transformations == (note,)
 
 
 def test_bound_reasoning_is_left_out_where_the_setting_is_refused(serve: Serve) -> None:
