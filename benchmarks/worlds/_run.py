@@ -98,6 +98,14 @@ def _is_aside(body: Mapping[str, Any]) -> bool:
     return not body.get("tools") or asks_for_summary(body)
 
 
+def _as_final_answer(body: Mapping[str, Any], answer: ScriptedAnswer) -> ScriptedAnswer:
+    """Return a reply without calls as a call of the tool by which smolagents ends its turns."""
+    tools = [each["function"]["name"] for each in body.get("tools") or ()]
+    if answer.calls or "final_answer" not in tools:
+        return answer
+    return attrs.evolve(answer, text="", calls=({"answer": answer.text},), tool="final_answer")
+
+
 async def measure(agent: Agent, window: int = WINDOW) -> Figures:
     """Run an agent, and return what the server saw."""
     script = AgentScript(turns=_TURNS, rounds=_ROUNDS)
@@ -112,7 +120,7 @@ async def measure(agent: Agent, window: int = WINDOW) -> Figures:
     def answer(body: Mapping[str, Any]) -> ScriptedAnswer:
         nonlocal missing
         missing += talk.latest not in str(body.get("messages"))
-        return script(body)
+        return _as_final_answer(body, script(body))
 
     server.script = answer
     with server.serve() as url:
