@@ -195,7 +195,8 @@ def _without_role(item: Mapping[str, Any]) -> frozenset[str]:
 def _of_calls(item: Mapping[str, Any], role: str) -> frozenset[str]:
     """Return the wires whose messages have the calls or the result beside the content."""
     calls = _items(item, "tool_calls")
-    if role == "function" or (not calls and isinstance(item.get("function_call"), Mapping)):
+    is_older = not calls and "function_call" in item
+    if role == "function" or (is_older and isinstance(item["function_call"], Mapping)):
         return frozenset({"openai_chat"})
     if item.get("tool_plan"):
         return frozenset({"cohere"})

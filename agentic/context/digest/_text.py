@@ -85,7 +85,9 @@ def cut(text: str, limit: int, mark: str = MARK) -> str:
         return text
     room = max(limit - len(mark), 1)
     window = text[: room + 1]
-    end = max((match.end() for match in _SENTENCE_END.finditer(window)), default=0)
+    end = 0
+    for match in _SENTENCE_END.finditer(window):
+        end = match.end()
     # Cutting after a sentence in the first half of the room would leave too much of it empty.
     if 2 * end < room:
         between = _BETWEEN.match(window)

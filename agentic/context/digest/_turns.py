@@ -173,11 +173,12 @@ def _read_round(group: Round, table: ToolTable) -> Iterator[Words | Called]:
     """Yield the replies, calls, requests and notices of a round."""
     results = {each.call_id: each for message in group.messages for each in message.tool_results}
     for message in group.messages:
-        # What a provider compacted is a former summary, where it can be read.
-        if summary := compaction_text(message):
-            yield Words("notice", summary, message, is_summary=True)
-        if message.role == "assistant" and message.content.strip():
-            yield Words("reply", message.content, message)
+        if message.role == "assistant":
+            # What a provider compacted is a former summary, where it can be read.
+            if summary := compaction_text(message):
+                yield Words("notice", summary, message, is_summary=True)
+            if message.content.strip():
+                yield Words("reply", message.content, message)
         for call in message.tool_calls:
             yield read_call(call, results.get(call.id), table)
         if message.role == "user":
