@@ -377,7 +377,7 @@ def _copy_notes(given: object, name: str) -> dict[str, Any]:
             # Not ASCII-escaped: two adjacent lone surrogates would be read as one character.
             copy = json.loads(json.dumps(notes, ensure_ascii=False, allow_nan=False))
             if copy == notes:
-                return dict(copy)
+                return {key: _with_texts_of(notes[key], copy[key]) for key in copy}
         except (TypeError, ValueError, RecursionError):  # no JSON, NaN or a cycle, too deep
             pass
     raise ConfigError(
@@ -386,3 +386,14 @@ def _copy_notes(given: object, name: str) -> dict[str, Any]:
         "a mapping of plain JSON data",
         "use str for keys; dicts, lists (no tuples), texts, finite numbers, bools and None",
     )
+
+
+def _with_texts_of(original: Any, copy: Any) -> Any:
+    """Return JSON data, with the texts of data that equals it: none has to be kept twice."""
+    if type(original) is str:
+        return original
+    if isinstance(copy, dict):
+        return {key: _with_texts_of(original[key], copy[key]) for key in copy}
+    if isinstance(copy, list):
+        return [_with_texts_of(*pair) for pair in zip(original, copy, strict=True)]
+    return copy
