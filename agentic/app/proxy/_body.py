@@ -2,7 +2,9 @@
 
 import json
 import re
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from sys import intern
 from typing import Any
 
 import attrs
@@ -22,8 +24,8 @@ class ListText:
     text: str
     """From its opening bracket to the end of its last item, which is an object."""
     items: Sequence[Any]
-    spans: Sequence[_Span]
-    """Where each item is, from the opening bracket on."""
+    bounds: "array[int]"
+    """Where each item begins and where it ends, from the opening bracket on."""
 
 
 @attrs.frozen
@@ -38,8 +40,9 @@ class RequestBody:
     text: str
     data: dict[str, Any]
     _spans: Mapping[str, _Span]
-    _item_spans: Mapping[str, Sequence[_Span]]
-    """Of the values that are lists, from the opening bracket on."""
+    _item_bounds: Mapping[str, "array[int]"]
+    """Of the values that are lists: where each item begins and ends, from the opening bracket on.
+    An array, which takes an eighth of the memory of pairs."""
     _end: int
     """Where the closing brace is."""
     size: int
@@ -55,7 +58,7 @@ class RequestBody:
         text = raw.decode()
         data: dict[str, Any] = {}
         spans: dict[str, _Span] = {}
-        item_spans: dict[str, Sequence[_Span]] = {}
+        item_bounds: dict[str, array[int]] = {}
         at = _open(text, _skip(text, 0), "{")
         try:
             while text[at : at + 1] != "}":
@@ -65,7 +68,7 @@ class RequestBody:
                 if not isinstance(key, str) or key in data:
                     raise ValueError("a key is not text, or occurs twice")
                 if text[start : start + 1] == "[":
-                    data[key], item_spans[key], end = _decode_list(text, start, cache)
+                    data[key], item_bounds[key], end = _decode_list(text, start, cache)
                 else:
                     data[key], end = _decode(text, start)
                 spans[key] = start, end
@@ -74,16 +77,16 @@ class RequestBody:
             raise ValueError("nested too deeply") from problem
         if _skip(text, at + 1) != len(text):
             raise ValueError("something follows the object")
-        return cls(text, data, spans, item_spans, at, len(raw))
+        return cls(text, data, spans, item_bounds, at, len(raw))
 
     def list_text(self, key: str) -> ListText | None:
         """Return a list for the next request, None if it has no end that is certain."""
-        spans = self._item_spans.get(key)
+        bounds = self._item_bounds.get(key)
         # A number could go on: 1, 12.
-        if not spans or not isinstance(self.data[key][-1], dict):
+        if not bounds or not isinstance(self.data[key][-1], dict):
             return None
         start = self._spans[key][0]
-        return ListText(self.text[start : start + spans[-1][1]], self.data[key], spans)
+        return ListText(self.text[start : start + bounds[-1]], self.data[key], bounds)
 
     def write(self, changes: Mapping[str, Any]) -> bytes:
         """Return the body with other values, byte for byte where a value or an item is the same.
@@ -115,7 +118,8 @@ class RequestBody:
             return self.text[start:end]
         if not (isinstance(value, list) and isinstance(before, list)):
             return _dump(value)
-        spans = dict(zip(map(id, before), self._item_spans[key], strict=True))
+        bounds = self._item_bounds[key]
+        spans = dict(zip(map(id, before), zip(bounds[::2], bounds[1::2], strict=True), strict=True))
         return f"[{', '.join(self._item(item, start, spans) for item in value)}]"
 
     def _item(self, item: Any, start: int, spans: Mapping[int, _Span]) -> str:
@@ -135,29 +139,31 @@ def _is_same(value: Any, before: Any) -> bool:
 
 def _decode_list(
     text: str, start: int, cache: Iterable[ListText]
-) -> tuple[list[Any], list[_Span], int]:
-    """Return a list, where each of its items is from its start on, and where it ends."""
+) -> tuple[list[Any], "array[int]", int]:
+    """Return a list, where each of its items begins and ends from its start on, and its end."""
     items: list[Any] = []
-    spans: list[_Span] = []
+    bounds = array("q")
     at = _open(text, start, "[")
     if text[at : at + 1] == "]":
-        return items, spans, at + 1
+        return items, bounds, at + 1
     former = next((each for each in cache if text.startswith(each.text, start)), None)
     if former is not None:
         items += former.items
-        spans += former.spans
+        bounds += former.bounds
         at = start + len(former.text)
     while True:
         if former is None:
             item, end = _decode(text, at)
-            items.append(item)
-            spans.append((at - start, end - start))
+            # The decoder shares keys only within what it decodes at once.
+            is_dict = type(item) is dict
+            items.append({intern(key): item[key] for key in item} if is_dict else item)
+            bounds.extend((at - start, end - start))
             at = end
         former, match = None, _AFTER_ITEM.match(text, at)
         if match is None:
             raise ValueError(f"no , or ] at {at}")
         if match[1] == "]":
-            return items, spans, match.end(1)
+            return items, bounds, match.end(1)
         at = match.end()
 
 
