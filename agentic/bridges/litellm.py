@@ -297,14 +297,7 @@ def _ask_to_drop(arguments: dict[str, Any]) -> dict[str, Any] | None:
     if "reasoning_effort" in arguments:
         return None
     asking = with_drop(arguments)
-    if asking is None:
-        return None
-    # LiteLLM keeps `thinking` back from a model that is newer than its own table; other servers
-    # than Anthropic's may indeed not know it.
-    if str(asking.get("model")).startswith("anthropic/"):
-        allowed = [*(asking.get("allowed_openai_params") or ()), "thinking"]
-        asking["allowed_openai_params"] = allowed
-    return with_beta_header(asking, {})
+    return None if asking is None else with_beta_header(asking, {})
 
 
 def _copy(value: Any) -> Any:

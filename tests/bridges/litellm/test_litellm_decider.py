@@ -25,6 +25,9 @@ USED = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
 THOUGHT = {"type": "thinking", "thinking": "Look first.", "signature": "EqQBCkgIBRABGAI="}
 TEXT = {"type": "text", "text": "Done."}
 CALL = {"type": "tool_use", "id": "toolu_1", "name": "read", "input": {"path": "a.py"}}
+ADAPTIVE = "anthropic/claude-opus-4-6"
+"""LiteLLM takes `thinking` for it from 1.83 on. It refuses the setting for a model that its table
+lacks, which is how newer models begin; the reasoning is then left out."""
 HANDS_ON_DROPS = tuple(map(int, version("litellm").split(".")[:2])) >= (1, 110)
 
 
@@ -396,7 +399,7 @@ def test_bound_reasoning_is_asked_to_be_dropped(serve: Serve) -> None:
     """Through LiteLLM's own translation; what was dropped is in the decision."""
     change = {"type": "thinking_dropped", "path": "messages.1.content.0", "reason": "x"}
     server = serve(BOUND, {**_claude(TEXT), "input_transformations": [change]})
-    decider = server.connect("anthropic/claude-fable-5-1")
+    decider = server.connect(ADAPTIVE)
 
     decisions = [asyncio.run(decider.decide(_reasoned())) for _ in "ab"]
 
@@ -414,7 +417,7 @@ def test_bound_reasoning_is_left_out_where_the_setting_is_refused(serve: Serve) 
     """Two refusals, and then no more."""
     unknown = _invalid("thinking.adaptive.block_binding: Extra inputs are not permitted")
     server = serve(BOUND, unknown, _claude(TEXT))
-    decider = server.connect("anthropic/claude-fable-5-1")
+    decider = server.connect(ADAPTIVE)
 
     for _ in "ab":
         asyncio.run(decider.decide(_reasoned()))
@@ -422,6 +425,16 @@ def test_bound_reasoning_is_left_out_where_the_setting_is_refused(serve: Serve) 
     assert len(server.requests) == 4
     assert not any(map(_thoughts, server.requests[2:]))
     assert not any("thinking" in body for body in server.requests[2:])
+
+
+def test_bound_reasoning_is_left_out_where_litellm_lacks_the_model(serve: Serve) -> None:
+    """LiteLLM refuses the setting itself, so the server refuses only once."""
+    server = serve(BOUND, _claude(TEXT))
+
+    asyncio.run(server.connect("anthropic/of-next-year").decide(_reasoned()))
+
+    assert [body.get("thinking") for body in server.requests] == [None, None]
+    assert list(map(bool, map(_thoughts, server.requests))) == [True, False]
 
 
 def test_bound_reasoning_without_a_way_out_names_the_provider(serve: Serve) -> None:
