@@ -27,6 +27,7 @@ from agentic.usage._usage import collect
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
+_LIST = "list_tools"
 
 
 class Steps(Protocol):
@@ -71,6 +72,9 @@ class Durable:
         tool_timeout_seconds: how long one call may take. It is part of the step, so a replay does
             not depend on how long it takes; give the Runner no timeout of its own. The time of an
             approval does not count, but that of a tool's own `RunningCall.pause` does.
+        peek: returns the name and the record of the step that would be called next, if an earlier
+            attempt has recorded it, or None. With it, a list of tools is a part of the record that
+            follows; without it, it is a step of its own.
 
     Raises:
         ConfigError: a number is out of range, or `started` has no time zone.
@@ -81,6 +85,11 @@ class Durable:
     outputs: OutputStore | None = attrs.field(default=None, kw_only=True)
     inline_bytes: int = attrs.field(default=16_384, kw_only=True, validator=whole(0))
     tool_timeout_seconds: float | None = attrs.field(default=120.0, kw_only=True, validator=seconds)
+    peek: Callable[[], tuple[str, Any] | None] | None = attrs.field(default=None, kw_only=True)
+    _listing: dict[str, Any] | None = attrs.field(init=False, default=None)
+    """The latest list of tools."""
+    _is_new: bool = attrs.field(init=False, default=False)
+    """Whether no record has it yet."""
     _now: datetime = attrs.field(init=False)
     _stopwatch: Stopwatch = attrs.field(factory=lambda: Stopwatch(recorded=0.0), init=False)
 
@@ -107,7 +116,7 @@ class Durable:
         return kind(self, decider)
 
     def executor(self, executor: Executor) -> "_Executor":
-        """Return an executor whose calls are steps, and so is the list of tools.
+        """Return an executor whose calls are steps, and whose list of tools is on record.
 
         A call runs at least once: if the process dies between the end of a call and its record, the
         call is made again. A call of a tool with `retry="never"` runs at most once: an intent is
@@ -137,7 +146,8 @@ class Durable:
         self, name: str, work: Callable[..., Awaitable[dict[str, Any]]], *args: Any
     ) -> dict[str, Any]:
         """Run work as a step, and return its outcome. Raise what it failed with."""
-        record = await self.steps.run(name, self._outcome_of, work, *args)
+        listing, self._is_new = self._listing if self._is_new else None, False
+        record = await self.steps.run(name, self._outcome_of, listing, work, *args)
         self._stopwatch.record(_records.read_seconds(record))
         # Of failed work, too. A limit on what a run uses must be reached at the same step again.
         for call in _records.read_calls(record):
@@ -146,6 +156,24 @@ class Durable:
         # Calls run side by side: the latest end counts, in whatever order they are awaited.
         self._now = max(self._now, end)
         return outcome
+
+    async def keep_listing(self, listing: dict[str, Any]) -> dict[str, Any]:
+        """Return the list of tools that is on record at this place; else this one, to be recorded.
+
+        The next record will hold it, unless the latest list was the same.
+        """
+
+        async def describe() -> dict[str, Any]:
+            return listing
+
+        name, record = (_LIST, None) if self.peek is None else self.peek() or ("", None)
+        if name == _LIST:  # an engine that cannot look ahead, or an earlier version
+            self._listing = await self.record(name, self.in_time, describe)
+        elif name:
+            self._listing = _records.read_listing(record) or self._listing or listing
+        elif listing != self._listing:
+            self._listing, self._is_new = listing, True
+        return self._listing or listing
 
     async def in_time(
         self, work: Callable[..., Awaitable[dict[str, Any]]], *args: Any
@@ -175,7 +203,10 @@ class Durable:
         self._stopwatch.advance(self._stopwatch.end or 0.0)
 
     async def _outcome_of(
-        self, work: Callable[..., Awaitable[dict[str, Any]]], *args: Any
+        self,
+        listing: dict[str, Any] | None,
+        work: Callable[..., Awaitable[dict[str, Any]]],
+        *args: Any,
     ) -> dict[str, Any]:
         try:
             # Without the clock: a run within a step is not replayed.
@@ -184,7 +215,8 @@ class Durable:
         except Exception as error:  # noqa: BLE001  a failure is an outcome
             outcome = _records.encode_error(error)
         end = datetime.now(UTC)
-        return _records.make_record(outcome, end, self._stopwatch.seconds, usage.calls)
+        record = _records.make_record(outcome, end, self._stopwatch.seconds, usage.calls)
+        return record if listing is None else _records.add_listing(record, listing)
 
 
 @attrs.frozen
@@ -267,14 +299,12 @@ class _Executor:
         """Return the tools that the run was offered when it first came here."""
         live = {tool.name: tool for tool in await self.inner.list_tools()}
 
-        async def listing() -> dict[str, Any]:
-            asks = [] if self.approval is None else filter(self.approval.needs, live.values())
-            never = [tool.name for tool in live.values() if tool.retry == "never"]
-            # Names only: whole definitions would be a large record in every turn, and a replay has
-            # those of the live executor.
-            return {"tools": list(live), "ask": [tool.name for tool in asks], "never": never}
-
-        outcome = await self.durable.record("list_tools", self.durable.in_time, listing)
+        asks = [] if self.approval is None else filter(self.approval.needs, live.values())
+        never = [tool.name for tool in live.values() if tool.retry == "never"]
+        # Names only: whole definitions would be a large record, and a replay has those of the live
+        # executor.
+        listing = {"tools": list(live), "ask": [tool.name for tool in asks], "never": never}
+        outcome = await self.durable.keep_listing(listing)
         self._tools = {name: live.get(name) or ToolDefinition(name) for name in outcome["tools"]}
         # From the record: other steps than those of the first attempt would not fit its log.
         self._asks = frozenset(outcome.get("ask", ()))

@@ -66,6 +66,16 @@ def make_record(
     return record | ({"calls": reports} if reports else {})
 
 
+def add_listing(record: Mapping[str, Any], listing: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record that holds the list of tools of the turn as well."""
+    return {**record, "listing": dict(listing)}
+
+
+def read_listing(record: Any) -> dict[str, Any] | None:
+    """Return the list of tools in a record; None if it was the same as before."""
+    return record.get("listing") if isinstance(record, dict) else None
+
+
 def read_seconds(record: Any) -> float:
     """Return the seconds in a record; 0.0 if an earlier version wrote it, which had none."""
     return float(record.get("seconds", 0.0)) if isinstance(record, dict) else 0.0

@@ -68,7 +68,7 @@ def _place(kind: str, server: Any, given: argparse.Namespace) -> Iterator[Any]:
 def print_steps(make: Any, given: argparse.Namespace) -> None:
     """Print what a turn costs, by what."""
     for calls, retry in ((1, "always"), (3, "always"), (1, "never")):
-        steps = 2 + calls * (2 if retry == "never" else 1)
+        steps = 1 + calls * (2 if retry == "never" else 1)
         place = attrs.evolve(make(calls), turns=3 * given.turns)
         costs = asyncio.run(measure_steps(place, given.rounds, retry))
         note = ", retry='never'" if retry == "never" else ""

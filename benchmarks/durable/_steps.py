@@ -1,7 +1,7 @@
 """What a turn costs by the engine alone, by `agentic.durable`, by the service, and without them.
 
 Each way runs the same turns in one process, in rounds, each way in turn. A turn lasts from one
-decision to the next: a list of tools, a decision, and tool calls side by side, each a step.
+decision to the next: a decision, and tool calls side by side, each a step.
 """
 
 import asyncio
@@ -100,7 +100,6 @@ class Ways:
         async def bare() -> dict[str, Any]:
             self.bare_times = []
             for _ in range(self.turns):
-                await DBOS.run_step_async({"name": "list"}, _record, "read")
                 self.bare_times.append(time.perf_counter())
                 await DBOS.run_step_async({"name": "decide"}, _record, REPLY)
                 await asyncio.gather(*(self._call() for _ in range(self.calls)))
@@ -115,7 +114,8 @@ class Ways:
 
     def _make_wrapped(self) -> Any:
         async def wrapped() -> dict[str, Any]:
-            durable = Durable(DbosSteps(), datetime.now(UTC))
+            steps = DbosSteps(client=self.client)
+            durable = Durable(steps, datetime.now(UTC), peek=steps.peek)
             runner = self.make_runner()
             runner = attrs.evolve(
                 runner,

@@ -19,6 +19,10 @@ class Engine:
     log: dict[int, str] = attrs.field(factory=dict)
     names: list[str] = attrs.field(factory=list)
     """What was really done, in all attempts."""
+    steps: dict[int, str] = attrs.field(factory=dict)
+    """The names of the steps in the log."""
+    looks_ahead: bool = False
+    """Whether an attempt can read what an earlier one has recorded."""
     dies_at: int | None = None
     """The number of the step before whose record the process dies."""
     before_work: bool = False
@@ -47,7 +51,18 @@ class Attempt:
             engine.names.append(name)
             self._die(when=engine.dies_at == step)
             engine.log.setdefault(step, json.dumps(result))  # the first record counts
+            engine.steps[step] = name
+        assert engine.steps.get(step, name) == name
         return json.loads(engine.log[step])
+
+    @property
+    def peek(self) -> Callable[[], tuple[str, Any] | None] | None:
+        """Look at the record of the next step, for a `Durable`; None if the engine cannot."""
+        return self._peek if self.engine.looks_ahead else None
+
+    def _peek(self) -> tuple[str, Any] | None:
+        record = self.engine.log.get(self.number)
+        return None if record is None else (self.engine.steps[self.number], json.loads(record))
 
     def die(self) -> None:
         """End the process here."""

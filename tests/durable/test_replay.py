@@ -67,12 +67,12 @@ class Summaries:
         return f"{len(messages)} messages."
 
 
-def _run(steps: Steps, decider: Any = None, **options: Any) -> Result:
-    durable = Durable(steps, _STARTED, **options)
+def _run(steps: Any, decider: Any = None, tools: Any = None, **options: Any) -> Result:
+    durable = Durable(steps, _STARTED, peek=steps.peek, **options)
     policy = Policy(600, reserve_tokens=100, keep_recent_tokens=150)
     runner = Runner(
         durable.decider(decider or Scripted()),
-        durable.executor(Files()),
+        durable.executor(tools or Files()),
         budget=Manager(CharCounter(), durable.compactor(Summaries()), policy=policy),
         tool_timeout_seconds=None,
     )
@@ -92,17 +92,22 @@ def _undated(result: Result) -> list[Message]:
     return [attrs.evolve(each, timestamp=None, summary=None) for each in result.history]
 
 
-@given(dies_at=st.integers(0, 20), before_work=st.booleans())
+@given(
+    dies_at=st.integers(0, 20),
+    before_work=st.booleans(),
+    looks_ahead=st.sampled_from([(False, False), (False, True), (True, True)]),
+)
 def test_killed_run_ends_like_undisturbed_one(
-    engine: Callable[..., Any], dies_at: int, before_work: bool
+    engine: Callable[..., Any], dies_at: int, before_work: bool, looks_ahead: tuple[bool, bool]
 ) -> None:
-    """Before a step's work, and between its work and its record."""
+    """Before a step's work, and between its work and its record; also by a newer version."""
+    first, then = looks_ahead
     undisturbed = _run(engine().attempt())
-    killed = engine(dies_at=dies_at, before_work=before_work)
+    killed = engine(dies_at=dies_at, before_work=before_work, looks_ahead=first)
 
     with contextlib.suppress(BaseException):
         _run(killed.attempt())
-    killed.dies_at = None
+    killed.dies_at, killed.looks_ahead = None, then
     result = _run(killed.attempt())
 
     assert _undated(result) == _undated(undisturbed)
@@ -110,9 +115,10 @@ def test_killed_run_ends_like_undisturbed_one(
     assert result.summary is not None
 
 
-def test_replay_has_the_same_bytes(engine: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("looks_ahead", [False, True])
+def test_replay_has_the_same_bytes(engine: Callable[..., Any], looks_ahead: bool) -> None:
     """Ids and times included: nothing is asked and nothing is run again."""
-    whole = engine()
+    whole = engine(looks_ahead=looks_ahead)
     first, decider = _run(whole.attempt()), Scripted()
     done = list(whole.names)
 
@@ -122,7 +128,56 @@ def test_replay_has_the_same_bytes(engine: Callable[..., Any]) -> None:
     assert (decider.asked, whole.names) == (0, done)
     assert done.count("decide") == _TURNS
     assert done.count("tool read") == 2 * (_TURNS - 1)
+    assert done.count("list_tools") == (0 if looks_ahead else _TURNS)
     assert "summarize" in done
+
+
+class Changing:
+    """A tool that another version of the agent calls otherwise."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    async def list_tools(self) -> list[ToolDefinition]:
+        """List the tool by its next name."""
+        name, *rest = self.names
+        self.names = (*rest,) or (name,)
+        return [ToolDefinition(name)]
+
+    async def execute(self, call: ToolCall, /) -> ToolResult:
+        """Answer."""
+        return ToolResult(output=call.name)
+
+
+@attrs.define
+class Obedient:
+    """A model that calls whatever tool it is offered, and keeps its name."""
+
+    offers: list[str] = attrs.field(factory=list)
+
+    async def decide(self, request: Input, /) -> Decision:
+        """Decide by the turn."""
+        self.offers.append(request.tools[0].name)
+        calls = [ToolCall("", self.offers[-1], "{}")] if request.turn < _TURNS else []
+        return Decision(f"Turn {request.turn}.", calls, Usage(9, 1))
+
+
+@pytest.mark.parametrize("looks_ahead", [False, True])
+def test_tools_are_those_on_record(engine: Callable[..., Any], looks_ahead: bool) -> None:
+    """A replay has them as they were, turn by turn; the live ones count where the record ends."""
+    killed = engine(looks_ahead=looks_ahead)
+    killed.dies_at = 5 if looks_ahead else 8  # the call of the third turn
+    first, then = Obedient(), Obedient()
+    with contextlib.suppress(BaseException):
+        _run(killed.attempt(), first, Changing("old", "new", "new"))
+    killed.dies_at = None
+
+    result = _run(killed.attempt(), then, Changing("other"))
+
+    assert (first.offers, then.offers) == (["old", "new", "new"], ["other"])
+    assert [each.output for each in result.tool_results] == ["old", "new", "new"]
+    listings = [record for record in killed.log.values() if '"tools": [' in record]
+    assert len(listings) == (3 if looks_ahead else _TURNS)  # one for each change
 
 
 def test_messages_are_dated_by_steps(engine: Callable[..., Any]) -> None:

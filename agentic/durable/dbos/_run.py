@@ -111,9 +111,17 @@ class RunAttempt:
         if self.log.is_repeated and (problem := await self.trial.begin()):
             return await self._give_up(message, start, problem)
         steps, feed = self.log.steps, Feed(self.tables, self.run_id)
+        if self.log.is_repeated:
+            await steps.look_back()
         steps.on_record = self.trial.succeed
         limit_seconds = runner.tool_timeout_seconds
-        durable = Durable(steps, start, outputs=self.log, tool_timeout_seconds=limit_seconds)
+        durable = Durable(
+            steps,
+            start,
+            outputs=self.log,
+            tool_timeout_seconds=limit_seconds,
+            peek=steps.peek,
+        )
         self._runner = self._wrap(runner, durable)
         feed.connect(self._runner)
         writing = asyncio.create_task(feed.write())

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import attrs
-from dbos import DBOS, error
+from dbos import DBOS, DBOSClient, error
 
 from agentic._base._lazy import asyncio
 from agentic.durable.dbos._lease import LeaseLost, WorkerLease
@@ -40,9 +40,15 @@ class DbosSteps:
     """Called before the work of a step: why the run must not go on, or an empty text."""
     on_record: Callable[[], Awaitable[None]] | None = None
     """Called once, when a step of this attempt is on record."""
+    client: DBOSClient | None = None
+    """Reads what earlier attempts have recorded."""
     over: BaseException | None = attrs.field(default=None, init=False)
     """Why this attempt must not go on: the engine has refused its record, or it is stopped."""
     _has_worked: bool = attrs.field(default=False, init=False)
+    _number: int = attrs.field(default=0, init=False)
+    """The number of the latest step."""
+    _former: dict[int, tuple[str, Any]] = attrs.field(factory=dict, init=False)
+    """The names and the records of the steps of earlier attempts, by their numbers."""
 
     async def run(self, name: str, function: Callable[..., Awaitable[Any]], /, *args: Any) -> Any:
         """Run a step, or return its record.
@@ -53,6 +59,7 @@ class DbosSteps:
         """
         # Before the first await: calls that run side by side keep their numbers in a replay.
         step = DBOS.reserve_step()
+        self._number = step.step_id
         self.check()
         try:
             record = await step.run_async({"name": storable(name)}, self._work, function, args)
@@ -74,6 +81,22 @@ class DbosSteps:
             on_record, self.on_record = self.on_record, None
             await on_record()
         return record["value"]
+
+    async def look_back(self) -> None:
+        """Read what earlier attempts at this run have recorded, for `peek`."""
+        if self.client is None:
+            return
+        for step in await self.client.list_workflow_steps_async(DBOS.workflow_id or ""):
+            if step["output"] is not None:  # else it has an error of the engine
+                record = step["function_name"], step["output"]["value"]
+                self._former[step["function_id"]] = record
+
+    def peek(self) -> tuple[str, Any] | None:
+        """Return the name and the record of the next step, if an earlier attempt has recorded it.
+
+        Ask only after `look_back`, and while no other step is under way.
+        """
+        return self._former.get(self._number + 1)
 
     def check(self) -> None:
         """Raise if this attempt must not go on."""

@@ -245,7 +245,8 @@ class Worker:
     def _make_run(self) -> Callable[..., Any]:
         # A function, because the engine would look for a method's class in its registry.
         async def agentic_run(session_id: str, message: str, submitted: str) -> dict[str, Any]:
-            runner, steps = self.place.make_runner(session_id), DbosSteps(self._lease)
+            runner = self.place.make_runner(session_id)
+            steps = DbosSteps(self._lease, client=self.place.client)
             log = RunLog(self._make_writer(session_id), str(DBOS.workflow_id), steps)
             async with self._retrying(log.run_id, steps):
                 return await self._run(runner, log, message, datetime.fromisoformat(submitted))

@@ -1,6 +1,8 @@
 """What comes around the end of a run, or after its agent has changed."""
 
 import asyncio
+import contextlib
+import sqlite3
 import threading
 from pathlib import Path
 from typing import Any
@@ -137,6 +139,10 @@ def test_run_goes_on_without_its_tools(tmp_path: Path) -> None:
 
     assert (outcome.state, tools.begun) == ("done", 0)
     assert "there is no tool" in outcome.reply
+    with contextlib.closing(sqlite3.connect(tmp_path / "runs.db")) as connection:
+        query = "SELECT function_name FROM operation_outputs ORDER BY function_id"
+        names = [name for (name,) in connection.execute(query)]
+    assert names == ["open session", "decide", "approve look", "tool look", "decide"]
 
 
 def test_run_of_another_agent_says_what_to_do(tmp_path: Path) -> None:
