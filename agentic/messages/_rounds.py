@@ -1,9 +1,11 @@
 """Which messages belong together: the only place where calls and results are paired.
 
-A tool result answers a call of the nearest *run* before it. A run is an unbroken sequence of
-assistant messages. Only the first result for a call counts. A result that answers no call is an
-orphan. It is never sent, because providers refuse a request that contains one. A message without
-any other content therefore changes nothing around it: it does not end a run, either.
+A tool result answers a call of the nearest *run* before it. A run is a sequence of assistant
+messages. It ends with a message of the user's or the system's. Once one of its calls is answered,
+it also ends with the next reply, unless that makes no calls and others are still open: then it
+stands between the results of the run. Only the first result for a call counts. A result that
+answers no call is an orphan. It is never sent, because providers refuse a request that contains
+one. A message without any other content therefore changes nothing around it.
 
 An asynchronous call may be answered at any later time, and may stay open until then. Its round is
 then no longer where the call is: it is as recent as the latest result in it.
@@ -43,6 +45,9 @@ class Round:
     late: bool = False
     """Whether the result of an asynchronous call in it came after messages of other rounds, which
     are between its own messages then."""
+    begins_run: bool = attrs.field(default=False, eq=False, repr=False)
+    """Whether its first message begins a run: behind it, no call of an earlier run is answered,
+    unless asynchronous. A conversation that is split from a position on begins one there."""
 
     @property
     def pinned(self) -> bool:
@@ -76,15 +81,20 @@ class Round:
 
     @property
     def repaired(self) -> tuple[Message, ...]:
-        """The messages in a form that a provider accepts: every call answered, and no orphan."""
+        """The messages in a form that a provider accepts: every call answered, and no orphan.
+
+        Replies between the results, and the user's text from the same provider item, come after
+        all results.
+        """
         sound = [m for _, m in _without_orphans(self)] if self.orphaned else [*self.messages]
         if calls := self.open_calls:
-            made_up = [ToolResult(call.id, call.name, error=_INTERRUPTED) for call in calls]
-            # The user's text from the same provider item stays after all results.
-            end = next((i for i, m in enumerate(sound) if m.role == "user"), len(sound))
             # In one message, as a Runner stores the results of a turn.
-            sound.insert(end, Message("tool", tool_results=made_up))
-        return tuple(sound)
+            made_up = [ToolResult(call.id, call.name, error=_INTERRUPTED) for call in calls]
+            sound.append(Message("tool", tool_results=made_up))
+        roles = [message.role for message in sound]
+        start = roles.index("tool") if "tool" in roles else len(sound)
+        # The sort is stable: replies and words stay in their order.
+        return (*sound[:start], *sorted(sound[start:], key=lambda each: each.role != "tool"))
 
 
 def split_rounds(messages: Sequence[Message], start: int = 0) -> list[Round]:
@@ -119,34 +129,70 @@ def split_rounds(messages: Sequence[Message], start: int = 0) -> list[Round]:
     return [group.close(messages) for group in splitter.rounds]
 
 
+@attrs.define
+class LastRun:
+    """Where the latest run of a conversation ends, as far as it is read.
+
+    Messages that only hold orphans are not noted.
+
+    >>> run = LastRun()
+    >>> run.note_reply(has_calls=True, is_waiting=False)
+    True
+    >>> run.is_answered = True
+    >>> run.note_reply(has_calls=False, is_waiting=True)
+    False
+    """
+
+    is_over: bool = True
+    """Whether no reply continues it: the user or the system has spoken behind it."""
+    is_answered: bool = False
+    """Whether one of its calls has its result."""
+
+    def note_reply(self, *, has_calls: bool, is_waiting: bool) -> bool:
+        """Return whether a reply begins another run, which is the latest one then.
+
+        `is_waiting` is whether a call of the latest run has no result.
+        """
+        is_between = is_waiting and not has_calls
+        if not self.is_over and (is_between or not self.is_answered):
+            return False
+        self.is_over = self.is_answered = False
+        return True
+
+
 def count_settled(messages: Sequence[Message], rounds: Sequence[Round]) -> int:
     """Return how many messages are in rounds that no later message can change.
 
-    `rounds` are the rounds at the end of the conversation. Only calls in the last run of assistant
-    messages can still be answered. What is counted ends with no such call, so that it stays as it
-    is in a fork of the conversation as well.
+    `rounds` are the rounds at the end of the conversation. Only calls in the last run can still be
+    answered. What is counted ends with no such call, so that it stays as it is in a fork of the
+    conversation as well.
 
     >>> waiting = [Message("user", "Go."), Message("assistant", tool_calls=[ToolCall("c1", "run")])]
     >>> count_settled(waiting, split_rounds(waiting))
     1
     """
     length = len(messages)
-    orphans = {at for at in map(_first, rounds) if messages[at].role == "tool"}
+    while True:
+        shorter = _before_open(rounds, _before_awaited(rounds, length))
+        # What one of the two leaves out may be what the other relied on.
+        if shorter == length:
+            return length
+        length = shorter
+
+
+def _before_open(rounds: Sequence[Round], length: int) -> int:
+    """Return a position up to `length` before which no call of the last run is open."""
     for group in reversed(rounds):
         first = group.positions[0]
-        # A late round is complete, and no part of the last run of assistant messages.
-        if messages[first].role != "assistant" or group.late:
+        if first >= length:
             continue
         if group.open_calls:
             length = first
-        before = first - 1
-        while before in orphans:
-            before -= 1
-        starts_run = before < 0 or messages[before].role != "assistant"
-        # Without that run the one before it is the last, whose open calls a fork may answer.
-        if starts_run and length != first:
+        # Without that run the one before it is the last, whose open calls a fork may answer. A late
+        # round may be of several runs.
+        elif group.begins_run and not group.late:
             break
-    return _before_awaited(rounds, length)
+    return length
 
 
 def _before_awaited(rounds: Sequence[Round], length: int) -> int:
@@ -336,6 +382,7 @@ class _OpenRound:
     orphaned: bool = False
     awaited: bool = False
     late: bool = False
+    begins_run: bool = False
 
     def first(self) -> int:
         return self.positions[0]
@@ -344,7 +391,14 @@ class _OpenRound:
         if self.late:
             self.positions.sort()
         members = tuple([messages[position] for position in self.positions])
-        return Round(members, tuple(self.positions), self.orphaned, self.awaited, self.late)
+        return Round(
+            members,
+            tuple(self.positions),
+            self.orphaned,
+            self.awaited,
+            self.late,
+            self.begins_run,
+        )
 
     def absorb(self, other: "_OpenRound", homes: "dict[int, _OpenRound]") -> None:
         """Take over the messages of another round, which is noted in `homes`."""
@@ -367,10 +421,12 @@ class _Splitter:
     """
 
     rounds: list[_OpenRound] = attrs.field(factory=list)
-    in_run: bool = False
-    """Whether the last message, except orphans, was an assistant message."""
-    after_results: bool = False
-    """Whether the last message, except orphans, holds results."""
+    last_run: LastRun = attrs.field(factory=LastRun)
+    open_count: int = 0
+    """How many calls of the latest run have no result, without asynchronous calls."""
+    is_next: bool = False
+    """Whether the last message, except orphans, is one of the latest run or holds results, so that
+    outputs of asynchronous calls in the run are not late. A reply between results makes them so."""
     run: list[_OpenRound] = attrs.field(factory=list)
     """The rounds of the latest run, without those that a late result has moved."""
     waiting: dict[str, list[int]] = attrs.field(factory=dict)
@@ -393,23 +449,24 @@ class _Splitter:
         if message.role == "assistant":
             self._add_reply(position, message)
             return
-        is_next = self.in_run or self.after_results
-        answers, late = self._answers(message, is_next=is_next)
+        answers, late = self._answers(message)
         if answers or late:
             caller = self._caller(min(answers)) if answers else self._new_round()
             # It stays behind a late result: only from behind other messages it moves to its call.
-            self.parted |= is_next and not answers
-            caller.late |= is_next and self.parted
+            self.parted |= self.is_next and not answers
+            caller.late |= self.is_next and self.parted
             caller.positions.append(position)
             for asked_at in late:
                 self._move(asked_at, caller)
             caller.orphaned |= len(answers) + len(late) < len(message.tool_results)
-            self.results_at, self.in_run, self.after_results = position, False, True
+            self.results_at, self.is_next = position, True
+            # Late outputs alone part no replies whose calls are all open.
+            self.last_run.is_answered |= bool(answers) or not self.open_count
             return
         # A tool message that answers nothing is an orphan, even if it has no results at all.
         self.rounds.append(_OpenRound([position], message.role == "tool"))
         if message.role != "tool":
-            self.in_run = self.after_results = False
+            self.last_run.is_over, self.is_next = True, False
         if results_at is not None and message.native and message.native.joins_previous:
             self.shared.append((results_at, position))
 
@@ -438,7 +495,7 @@ class _Splitter:
         if self.homes or self.is_merged:
             self.rounds = [group for group in self.rounds if group.positions]
 
-    def _answers(self, message: Message, *, is_next: bool) -> tuple[list[int], list[int]]:
+    def _answers(self, message: Message) -> tuple[list[int], list[int]]:
         """Return the positions of the calls that a message answers, and of those it answers late.
 
         Only an asynchronous call is answered late: in a later run, or, if the message is not the
@@ -455,7 +512,7 @@ class _Splitter:
             if places:
                 position = places.pop()
                 is_async = open_async is not None and open_async[-1:] == [position]
-                (late if is_async and not is_next else answers).append(position)
+                (late if is_async and not self.is_next else answers).append(position)
             elif open_async:
                 position, is_async = open_async[-1], True
                 late.append(position)
@@ -463,6 +520,8 @@ class _Splitter:
                 continue
             if is_async:
                 self.awaited[result.call_id].pop()
+            else:
+                self.open_count -= 1
         return answers, late
 
     def _new_round(self) -> _OpenRound:
@@ -477,10 +536,13 @@ class _Splitter:
         latest.late = True
 
     def _add_reply(self, position: int, message: Message) -> None:
-        if not self.in_run:
-            self.in_run, self.after_results, self.parted = True, False, False
-            self.waiting, self.run = {}, []
-        self.rounds.append(_OpenRound([position]))
+        begins_run = self.last_run.note_reply(
+            has_calls=bool(message.tool_calls), is_waiting=self.open_count > 0
+        )
+        if begins_run:
+            self.waiting, self.run, self.open_count, self.parted = {}, [], 0, False
+        self.is_next = not self.last_run.is_answered
+        self.rounds.append(_OpenRound([position], begins_run=begins_run))
         self.run.append(self.rounds[-1])
         for call in message.tool_calls:
             if call.id in self.waiting:
@@ -490,6 +552,8 @@ class _Splitter:
             if call.is_async:
                 self.awaited.setdefault(call.id, []).append(position)
                 self.homes[position] = self.rounds[-1]
+            else:
+                self.open_count += 1
 
     def _caller(self, asked_at: int) -> _OpenRound:
         """Return the round that a result of the latest run joins."""

@@ -106,6 +106,43 @@ def test_other_open_call_beside_it_is_answered() -> None:
     assert reopen_rounds(closed) == history
 
 
+def test_late_output_parts_no_open_replies() -> None:
+    """What answers the calls of the run comes behind all of its replies."""
+    history = [ASK, _called("x", later="x"), MORE, _called("a"), _answered("x"), _called("b")]
+    history += [_answered("a", "b")]
+
+    assert close_open_rounds(history) is history
+    assert (3, 5, 6) in [found.positions for found in split_rounds(history)]
+
+
+@pytest.mark.parametrize("outputs", [["a", "c"], ["c", "a"]])
+def test_reply_between_results_leaves_late_outputs(outputs: list[str]) -> None:
+    """An asynchronous call needs none, so that only the others keep the run open."""
+    call, late = _called("a", "b", "c", later="c"), _called("a", "c", later="c")
+    history = [ASK, call, _answered("b"), SAID, *map(_answered, outputs)]
+    answered = [ASK, late, _answered("a"), SAID, _answered("c")]
+
+    closed = close_open_rounds(history)
+
+    assert {r.call_id for m in closed for r in m.tool_results if not r.error} == {"a", "b", "c"}
+    assert close_open_rounds(closed) is closed
+    assert close_open_rounds(answered) is answered
+
+
+def test_open_call_beside_a_late_output_is_unsettled() -> None:
+    """Its result may still come, and be the first of the round."""
+    history = [ASK, _called("a", "b", later="b"), MORE, _answered("b")]
+
+    assert count_settled(history, split_rounds(history)) == 1
+
+
+def test_awaited_call_hides_no_open_run() -> None:
+    """What is settled before it may be gone on from by another end, with results for the run."""
+    history = [ASK, _called("a"), MORE, _called("b", "c", later="c"), _answered("b")]
+
+    assert count_settled(history, split_rounds(history)) == 1
+
+
 def test_two_outputs_of_one_message_may_come_apart() -> None:
     """The round is at the place of the last one."""
     history = [_called("a", "b", later="ab"), SAID, _answered("b"), MORE, SAID, _answered("a")]

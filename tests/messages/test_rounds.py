@@ -24,58 +24,56 @@ from agentic.messages._rounds import count_settled, count_sound, repair_rounds
 from agentic.testing import conversations
 
 
-def _run(messages: list[Message], at: int) -> list[int]:
-    """Return the positions of the last run of assistant messages before a position.
+@attrs.frozen
+class _Place:
+    """What the rule says of one message."""
 
-    A tool message that answers nothing is never sent, and ends no run.
-    """
+    run: list[int]
+    """The positions of the last run of assistant messages before it."""
+    answers: list[tuple[ToolResult, int]]
+    """Its results that are the first for a call of the run, with the positions of the calls."""
+
+
+def _read(messages: list[Message]) -> list[_Place]:
+    """Say the rule message by message."""
     run: list[int] = []
-    ended = True
-    for position in range(at):
-        if messages[position].role == "assistant":
-            run = [position] if ended else [*run, position]
-            ended = False
-        elif messages[position].role != "tool" or _results_for(messages, run, position):
-            ended = True
-    return run
+    waiting: list[tuple[str, int]] = []
+    is_over, is_answered = True, False
+    places: list[_Place] = []
+    for position, message in enumerate(messages):
+        answers: list[tuple[ToolResult, int]] = []
+        places.append(_Place(run, answers))
+        if message.role == "assistant":
+            is_between = waiting and not message.tool_calls
+            if is_over or (is_answered and not is_between):
+                run, waiting, is_over, is_answered = [], [], False, False
+            run = [*run, position]
+            # The nearest first: of two calls with one id, the later one is answered first.
+            waiting = [*((call.id, position) for call in message.tool_calls), *waiting]
+        elif message.role != "tool":
+            is_over = True
+        for result in message.tool_results if message.role == "tool" else ():
+            fitting = [call for call in waiting if call[0] == result.call_id]
+            if fitting:
+                waiting.remove(fitting[0])
+                answers.append((result, fitting[0][1]))
+                is_answered = True
+    return places
+
+
+def _run(messages: list[Message], at: int) -> list[int]:
+    """Return the positions of the last run of assistant messages before a position."""
+    return _read([*messages[:at], Message("user")])[-1].run
 
 
 def _answering(messages: list[Message], at: int) -> list[ToolResult]:
     """Return the results of a message that are the first for a call of the run before it."""
-    return _results_for(messages, _run(messages, at), at)
-
-
-def _results_for(messages: list[Message], run: list[int], at: int) -> list[ToolResult]:
-    if not run or messages[at].role != "tool":
-        return []
-    open_ids = [call.id for position in run for call in messages[position].tool_calls]
-    answering: list[ToolResult] = []
-    for position in range(run[-1] + 1, at + 1):
-        answering = []
-        for result in messages[position].tool_results:
-            if result.call_id in open_ids:
-                open_ids.remove(result.call_id)
-                answering.append(result)
-    return answering
+    return [result for result, _ in _read(messages[: at + 1])[-1].answers]
 
 
 def _answered_calls(messages: list[Message], at: int) -> list[int]:
     """Return where the calls stand that the results of a message answer, the nearest first."""
-    if messages[at].role != "tool" or not _run(messages, at):
-        return []
-    run = _run(messages, at)
-    waiting = [(call.id, position) for position in run for call in messages[position].tool_calls]
-    places: list[int] = []
-    for position in range(run[-1] + 1, at + 1):
-        places = []
-        for result in messages[position].tool_results:
-            fitting = [found for found in waiting if found[0] == result.call_id]
-            if fitting:
-                waiting.reverse()
-                waiting.remove(fitting[-1])
-                waiting.reverse()
-                places.append(fitting[-1][1])
-    return places
+    return [position for _, position in _read(messages[: at + 1])[-1].answers]
 
 
 def _homes(messages: list[Message]) -> list[int]:
@@ -347,6 +345,46 @@ def test_repeated_id_is_answered_in_order() -> None:
     assert [found.orphaned for found in rounds] == [False, True]
 
 
+_TEXT = Message("assistant", "So far so good.")
+_THOUGHT = Message("assistant", reasoning="What else?")
+
+
+@pytest.mark.parametrize("between", [[_TEXT], [_THOUGHT], [_TEXT, _THOUGHT]])
+@pytest.mark.parametrize("call", [_calling("a", "b"), _calling("a", "a")])
+def test_reply_between_results_loses_none(call: Message, between: list[Message]) -> None:
+    """It moves behind them: providers want all results right behind the calls."""
+    first, second = (_answered(each.id) for each in call.tool_calls)
+    messages = [call, first, *between, second]
+
+    assert [found.positions for found in split_rounds(messages)] == [tuple(range(len(messages)))]
+    assert close_open_rounds(messages) == [call, first, second, *between]
+
+
+def test_reply_between_results_parts_several_calls() -> None:
+    """Any number of them, also in several messages; what is still open is closed as ever."""
+    calls = [_calling("a"), _calling("b", "c")]
+    messages = [*calls, _answered("b"), _TEXT, _answered("a"), _THOUGHT, Message("user", "Stop.")]
+
+    closed = close_open_rounds(messages)
+
+    assert [*closed[:4], *closed[5:]] == [
+        *calls,
+        messages[2],
+        messages[4],
+        *messages[3:7:2],
+        messages[6],
+    ]
+    assert [result.call_id for result in closed[4].tool_results] == ["c"]
+
+
+@pytest.mark.parametrize("other", [Message("user", "And?"), _calling("c")])
+def test_run_ends_with_new_calls_or_words(other: Message) -> None:
+    """A reply behind them answers them: it is no part of the run, as a result of it is none."""
+    messages = [_calling("a", "b"), _answered("a"), other, _TEXT, _answered("b")]
+
+    assert [found.orphaned for found in split_rounds(messages)] == [False, False, False, True]
+
+
 def test_results_answer_no_earlier_run() -> None:
     """Something else stands between the runs: the first call is answered by nobody."""
     messages = [_calling("a"), Message("user", "Go on."), _calling("b"), _answered("a", "b")]
@@ -548,3 +586,11 @@ def test_made_up_results_precede_the_words() -> None:
 
     assert [message.role for message in closed] == ["assistant", "tool", "tool", "user"]
     assert closed[2].tool_results[0].call_id == "c2"
+
+
+def test_later_results_precede_the_words() -> None:
+    """What the user says in the item of one result stays behind those of the next items."""
+    calls = Message("assistant", tool_calls=[ToolCall("c1", "run"), ToolCall("c2", "run")])
+    (first, words), second = _item_of_two(), _answered("c2")
+
+    assert close_open_rounds([calls, first, words, second]) == [calls, first, second, words]

@@ -62,6 +62,36 @@ def test_two_replies_answered_together_keep_both_results(adapter: ModuleType) ->
 
 
 @EVERY
+@pytest.mark.parametrize("names", [["read", "list"], ["read", "read"]])
+def test_reply_between_results_parts_no_run(adapter: ModuleType, names: list[str]) -> None:
+    """Without calls of its own it belongs to the run; its end is said in one place."""
+    answers = [item for name in names for item in _answers(adapter, [name])]
+    wire = [_reply(adapter, names, 1), answers[0], _reply(adapter, [], 2), answers[1]]
+
+    history = adapter.decode(wire)
+
+    calls = [call.id for message in history for call in message.tool_calls]
+    assert [result.call_id for message in history for result in message.tool_results] == calls
+    assert close_open_rounds(history) == [history[0], history[1], history[3], history[2]]
+    assert adapter.encode(history) == wire
+
+
+@EVERY
+@pytest.mark.parametrize("names", [["list"], []])
+def test_run_ends_with_new_calls_or_words(adapter: ModuleType, names: list[str]) -> None:
+    """As with ids: what follows answers no call before them."""
+    between = (
+        [_reply(adapter, names, 2)] if names else [_user(adapter, "And?"), _reply(adapter, [], 2)]
+    )
+    first, second = (_answers(adapter, [name])[0] for name in ("read", "write"))
+    wire = [_reply(adapter, ["read", "write"], 1), first, *between, second]
+
+    results = [r for m in close_open_rounds(adapter.decode(wire)) for r in m.tool_results]
+
+    assert [bool(result.error) for result in results] == [False, *[True] * (1 + len(names))]
+
+
+@EVERY
 def test_result_of_no_call_parts_no_run(adapter: ModuleType) -> None:
     """It is never sent, so that both replies around it are answered by what follows them."""
     answers = _answers(adapter, ["list", "read"])

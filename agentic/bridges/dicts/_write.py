@@ -17,6 +17,7 @@ import attrs
 
 from agentic.bridges.dicts._items import ItemMirror
 from agentic.bridges.kit._mirror import Unit, copy_json
+from agentic.bridges.kit._runs import answer_each_call, find_ends
 from agentic.messages import Message
 from agentic.messages._rounds import reopen_rounds
 from agentic.providers.kit import Adapter, RequestForm, at, items_at, plain
@@ -156,10 +157,15 @@ class RequestWriter:
         places: list[_Placed] = []
         before, self._before = self._before, {}
         self._sent_record = None
-        for stretch in self._stretches(sent):
+        go_ons = 0
+        for stretch in self._stretches(sent, mirror):
             start = len(places)
             units = _whole_units(stretch, mirror)
-            if units is not None:
+            if stretch[0] is _GO_ON:
+                # Counted from the other end than the words that part items.
+                go_ons -= 1
+                places += map(_Placed, mirror.say(_GO_ON, go_ons, self._encode_one))
+            elif units is not None:
                 places += _joined(
                     _Placed(mirror.sent_item(each), each)
                     for unit in units
@@ -181,9 +187,30 @@ class RequestWriter:
                 places[start:] = _merge_run(stretch, places[start:], parts_users=parts_users)
         return places
 
-    def _stretches(self, sent: list[Message]) -> Iterable[list[Message]]:
-        stretches = _stretches(sent)
-        return map(answer_each_reply, stretches) if self.form.replies == "answered" else stretches
+    def _stretches(self, sent: list[Message], mirror: ItemMirror) -> Iterator[list[Message]]:
+        """Yield what is encoded together, and a word of the user's where `find_ends` wants one."""
+        stretches: Iterable[list[Message]] = _stretches(sent)
+        places = mirror.places_of(sent)
+        if self.form.replies == "answered":
+            _, _, ends = answer_each_call(sent, places)
+            stretches = map(answer_each_reply, stretches)
+        else:
+            ends = find_ends(sent, places)
+        count = 0
+        for stretch in stretches:
+            part: list[Message] = []
+            for message in stretch:
+                part.append(message)
+                count += 1
+                if count in ends:
+                    yield part
+                    yield [_GO_ON]
+                    part = []
+            if part:
+                yield part
+
+    def _encode_one(self, message: Message) -> Sequence[Any]:
+        return self.wire.encode([message])
 
     def _record(self, message: Message, mirror: ItemMirror) -> _Placed:
         """Return the record of earlier conversation as an item."""
@@ -308,9 +335,7 @@ class RequestWriter:
             if number in self._parting:
                 message = self._parting[number]
                 counts = Counter(self._parting[n].content for n in self._parting if n < number)
-                words = mirror.say(
-                    message, counts[message.content], lambda each: self.wire.encode([each])
-                )
+                words = mirror.say(message, counts[message.content], self._encode_one)
                 yield _Placed(words[0])
             yield each
             before = position

@@ -239,7 +239,7 @@ class Mirror:
         fillers = {each for each in before_these if each < length}
         # One unit of the untouched end as well: it says how what is before it must lead up to it.
         end, rest = self._untouched(messages, max(fillers, default=-1) + 1)
-        head, places, ends = answer_each_call(messages[:end], self._places(messages[:end]))
+        head, places, ends = answer_each_call(messages[:end], self.places_of(messages[:end]))
         former, self._written = self._written, {}
         items: list[Any] = []
         firsts = {unit.first for unit in self._own_words}
@@ -315,7 +315,7 @@ class Mirror:
     def rewrite(self, history: Sequence[Message]) -> list[Any]:
         """Replace the list by a compacted history, and return it as items."""
         self._written = {}
-        stretches = self._stretches(history, self._places(history))
+        stretches = self._stretches(history, self.places_of(history))
         items = [item for each in stretches for item in self._write_unit(*each, {})]
         self.read(items)
         return items
@@ -530,20 +530,22 @@ class Mirror:
         """Return our record and the user's message, if an item holds both; nothing otherwise."""
         return ()
 
-    def _places(self, sent: Sequence[Message]) -> list[int | None]:
+    def places_of(self, sent: Sequence[Message]) -> list[int | None]:
         """Return which message each message of a view is, or is an edited copy of.
 
-        A view keeps the order of the list, so that an edited copy is between its neighbors.
+        A view keeps the order of the list, so that an edited copy is between its neighbors. Results
+        alone move to their calls: those stand before the next reply that calls.
         """
         units = (self._by_message.get(id(message)) for message in sent)
         places = [
             None if unit is None else unit.first + _index(unit.messages, message)
             for message, unit in zip(sent, units, strict=True)
         ]
-        end, bounds = len(self.messages), []
-        for place in reversed(places):
+        end, results_end, bounds = len(self.messages), len(self.messages), []
+        for message, place in zip(reversed(sent), reversed(places), strict=True):
             end = end if place is None else place
-            bounds.append(end)
+            results_end = results_end if place is None or not message.tool_calls else place
+            bounds.append(results_end if message.role == "tool" else end)
         bounds.reverse()
         last = -1
         for at, message in enumerate(sent):
@@ -554,13 +556,18 @@ class Mirror:
         return places
 
     def _place_edited(self, message: Message, start: int, end: int) -> int | None:
-        among = [each for each in range(start, end) if _may_be_of(message, self.messages[each])]
-        alike = (each for each in among if self.messages[each].content == message.content)
+        first: int | None = None
+        for place in range(start, end):
+            original = self.messages[place]
+            if not _may_be_of(message, original):
+                continue
+            if original.content == message.content:
+                return place
+            first = place if first is None else first
         # The ids of calls and results say it. Without any, it is told by its text, or because
         # nothing else can have been there: a View also makes up messages.
         has_ids = bool(message.id or message.tool_calls or message.tool_results)
-        is_certain = bool(among) and (end - start == 1 or has_ids)
-        return next(alike, among[0] if is_certain else None)
+        return first if end - start == 1 or has_ids else None
 
     def _stretches(
         self, messages: Sequence[Message], places: Sequence[int | None]

@@ -70,29 +70,40 @@ def answer_each_call(
 ) -> tuple[list[Message], list[int | None], set[int]]:
     """Return messages with the results of each reply right behind it, and their places.
 
-    The messages are a view: in a run, all replies come before all results. Also return behind how
-    many messages a word of the user's is needed: a run ended with a result, from which the model
-    goes on, and now ends with a reply.
+    The messages are a view: in a run, the replies that call come before all results. Also return
+    behind how many messages a word of the user's is needed, as `find_ends` says.
     """
     if not any(one.tool_calls and other.role == "assistant" for one, other in pairwise(messages)):
-        return messages, places, set()
+        return messages, places, find_ends(messages, places)
     by_id = {id(message): place for message, place in zip(messages, places, strict=True)}
     by_result = {
         id(result): place
         for message, place in zip(messages, places, strict=True)
         for result in message.tool_results
     }
-    ordered: list[Message] = []
-    ends: set[int] = set()
-    for run in _runs(messages):
-        answered = answer_each_reply(run)
-        ordered += answered
-        if run[-1].role == "tool" and answered[-1].role == "assistant":
-            ends.add(len(ordered))
+    ordered = [message for run in _runs(messages) for message in answer_each_reply(run)]
     # A message with results of several replies has become one for each of them.
     of_parts = (by_result[id(each.tool_results[0])] for each in ordered if id(each) not in by_id)
     sources = [by_id[id(each)] if id(each) in by_id else next(of_parts) for each in ordered]
-    return ordered, sources, ends
+    return ordered, sources, find_ends(ordered, sources)
+
+
+def find_ends(messages: Sequence[Message], places: Sequence[int | None]) -> set[int]:
+    """Return behind how many messages the model would go on from a reply instead of a result.
+
+    A reply without calls stood before a result of its run in the owner's list, and now stands
+    behind it. `places` are those of the messages in that list, None for what is not in it.
+    """
+    ends: set[int] = set()
+    latest, was_moved = -1, False
+    for at, (message, place) in enumerate(zip(messages, places, strict=True)):
+        is_moved = message.role == "assistant" and place is not None and place < latest
+        if was_moved and not is_moved:
+            ends.add(at)
+        was_moved = is_moved and not message.tool_calls
+        if message.role == "tool" and place is not None:
+            latest = max(latest, place)
+    return ends | {len(messages)} if was_moved else ends
 
 
 def _runs(messages: Iterable[Message]) -> Iterable[list[Message]]:

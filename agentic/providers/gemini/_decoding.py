@@ -279,6 +279,7 @@ class IncrementalDecoder:
         times = self._calls.begin(
             seed,
             is_reply=is_reply,
+            has_calls=len(results) < len(pairs),
             has_only_results=0 < len(results) == len(parts),
         )
         # An agent may call the same tool in the same words twice.

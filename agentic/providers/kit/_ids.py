@@ -14,6 +14,7 @@ import attrs
 
 from agentic.loop import Decision
 from agentic.messages import Message
+from agentic.messages._rounds import LastRun
 from agentic.tools import ToolDefinition
 
 _OTHER = re.compile(r"[^a-zA-Z0-9_-]")
@@ -171,12 +172,11 @@ class KnownIds:
 class CallMatcher:
     """Finds the call that a result answers, in a conversation whose calls may have no ids.
 
-    As in `messages.split_rounds`, it is a call of the nearest run before it, which is an unbroken
-    sequence of replies. Results that answer nothing do not end a run.
+    As in `messages.split_rounds`, it is a call of the nearest run before it.
 
     >>> calls = CallMatcher()
     >>> for name in ("id-1", "id-2"):
-    ...     number = calls.begin(is_reply=True)
+    ...     number = calls.begin(is_reply=True, has_calls=True)
     ...     calls.waiting.append((name, "read"))
     >>> calls.take(lambda call_id, name: name == "read"), calls.waiting
     ('id-1', [('id-2', 'read')])
@@ -184,33 +184,41 @@ class CallMatcher:
 
     waiting: list[tuple[str, str]] = attrs.field(factory=list, init=False)
     """The id and the name of each call of the latest run that has no result yet."""
-    _in_run: bool = attrs.field(default=False, init=False)
-    """Whether the latest item, except orphaned results, was a reply."""
+    _last_run: LastRun = attrs.field(factory=LastRun, init=False)
     _seen: Counter[str] = attrs.field(factory=Counter, init=False)
-    _former: list[tuple[str, list[tuple[str, str]], bool]] = attrs.field(factory=list, init=False)
-    """For each item, its seed, the calls that were waiting before it, and whether a reply was."""
+    _former: list[tuple[str, list[tuple[str, str]], LastRun]] = attrs.field(
+        factory=list, init=False
+    )
+    """For each item, its seed, and the calls that were waiting before it and their run."""
 
     def begin(
-        self, seed: str = "", *, is_reply: bool = False, has_only_results: bool = False
+        self,
+        seed: str = "",
+        *,
+        is_reply: bool = False,
+        has_calls: bool = False,
+        has_only_results: bool = False,
     ) -> int:
         """Begin the next item; return how many items with its seed there are so far.
 
         The seed is made of an item whose calls need ids, so that equal items get different ones.
-        The calls of a reply are then added to `waiting`. An item that has only results ends a run
-        if one of them answers a call.
+        The calls of a reply, if it has any, are then added to `waiting`.
         """
         # A copy: a result removes its call from the list.
-        self._former.append((seed, self.waiting.copy(), self._in_run))
-        if is_reply and not self._in_run:
-            self.waiting = []
-        self._in_run = is_reply or (has_only_results and self._in_run)
+        self._former.append((seed, self.waiting.copy(), attrs.evolve(self._last_run)))
+        if is_reply:
+            is_waiting = bool(self.waiting)
+            if self._last_run.note_reply(has_calls=has_calls, is_waiting=is_waiting):
+                self.waiting = []
+        elif not has_only_results:
+            self._last_run.is_over = True
         self._seen[seed] += 1
         return self._seen[seed]
 
     def rewind(self, items: int) -> None:
         """Forget all but the first `items` items."""
         while len(self._former) > items:
-            seed, self.waiting, self._in_run = self._former.pop()
+            seed, self.waiting, self._last_run = self._former.pop()
             self._seen[seed] -= 1
 
     def take(self, fits: Callable[[str, str], bool]) -> str:
@@ -218,6 +226,6 @@ class CallMatcher:
         found = next((call for call in self.waiting if fits(*call)), None)
         if found is None:
             return ""
-        self._in_run = False
+        self._last_run.is_answered = True
         self.waiting.remove(found)
         return found[0]

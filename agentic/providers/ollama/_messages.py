@@ -73,7 +73,8 @@ def _ids(item: Any, calls: CallMatcher, salt: str = "") -> list[str]:
     calls_there = items_at(item, "tool_calls")
     sent = [text_at(call, "id") for call in calls_there]
     seed = "" if all(sent) else _seed(item, salt)
-    times = calls.begin(seed, is_reply=text_at(item, "role") == "assistant")
+    is_reply = text_at(item, "role") == "assistant"
+    times = calls.begin(seed, is_reply=is_reply, has_calls=bool(calls_there))
     ids = [own or f"call_{seed}_{times}_{place}" for place, own in enumerate(sent)]
     names = [text_at(call, "function", "name") for call in calls_there]
     calls.waiting += zip(ids, names, strict=True)

@@ -78,6 +78,27 @@ def test_nothing_parts_calls_and_their_results(forms: Any, wire: ModuleType) -> 
     assert wire in _ANSWERED + _MERGED or sent == items
 
 
+@pytest.mark.parametrize("cuts", [False, True])
+def test_reply_between_results_loses_none(forms: Any, wire: ModuleType, *, cuts: bool) -> None:
+    """It goes behind them, and the model goes on from the user's word, also in later requests."""
+    calls = [ToolCall(each, "run", '{"n": 1}') for each in ("c1", "c2")]
+    look, done = Message("assistant", "I look."), Message("assistant", "Done.")
+    messages = [Message("user", "Go."), Message("assistant", tool_calls=calls)]
+    messages += [_result("c1"), look, _result("c2", "" if not cuts else _LONG), done]
+    items = [item for each in messages for item in wire.encode([each])]
+    strategies = [TruncateToolOutputs(60)] if cuts else []
+    conversation = forms.make(wire, 30_000, strategies=strategies)
+
+    sent, later = conversation.fit(items[:-1]), conversation.fit(items)
+
+    assert not forms.problems(wire, sent)
+    texts = ["Go.", "result of c1", "result of c2", "I look.", "Continue.", "Done."]
+    found = [next((text for text in texts if text in leaf), "") for leaf in _leaves(later)]
+    assert [text for text in found if text] == texts
+    assert later[:-1] == sent
+    assert forms.make(wire, 30_000, strategies=strategies).fit(items) == later
+
+
 @st.composite
 def _runs(draw: st.DrawFn) -> list[Message]:
     """Draw a conversation of runs of replies, with orphans among them, answered in any order."""
@@ -94,12 +115,15 @@ def _runs(draw: st.DrawFn) -> list[Message]:
                 messages.append(_result(f"lost{turn}{number}"))
             ids += calls
         ids = draw(st.permutations(ids))
-        messages += [_result(each) for each in ids[: draw(st.integers(0, len(ids)))]]
+        for each in ids[: draw(st.integers(0, len(ids)))]:
+            messages.append(_result(each))
+            messages += draw(st.lists(st.just(Message("assistant", "So far.")), max_size=2))
     return messages
 
 
-def _result(call_id: str) -> Message:
-    return Message("tool", tool_results=[ToolResult(call_id, "run", f"result of {call_id}")])
+def _result(call_id: str, more: str = "") -> Message:
+    output = f"result of {call_id}{more}"
+    return Message("tool", tool_results=[ToolResult(call_id, "run", output)])
 
 
 @pytest.mark.parametrize(

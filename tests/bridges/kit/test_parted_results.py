@@ -51,6 +51,21 @@ _LISTS = {
         "Go. a <a I look. Continue. b <b",
     ),
     "calls": ([_GO, _calls("", "a"), _calls("", "b"), _results("b", "a")], "Go. a <a b <b"),
+    "reply between results": (
+        [
+            _GO,
+            _calls("", "a", "b"),
+            _results("a"),
+            _LOOK,
+            _results("b"),
+            Message("assistant", "So."),
+        ],
+        "Go. a b <a <b I look. Continue. So.",
+    ),
+    "replies between results": (
+        [_GO, _calls("", "a"), _calls("", "b"), _results("b"), _LOOK, _LOOK, _results("a")],
+        "Go. a <a b <b I look. I look. Continue.",
+    ),
     "in order": ([_GO, _calls("", "a", "b"), _results("a"), _results("b")], "Go. a b <a <b"),
 }
 
@@ -62,12 +77,13 @@ def _view() -> ListView:
 
 
 def _names(items: Sequence[_Item]) -> str:
-    """Return what items say: texts, ids of calls, and `<` before those of results."""
+    """Return what items say: texts, ids of calls, `<` before those of results, `?` if made up."""
     words: list[str] = []
     for message in (item.message for item in items):
         words += [message.content] if message.content else []
         words += [call.id for call in message.tool_calls]
-        words += [f"<{result.call_id}" for result in message.tool_results]
+        results = [(f"<{each.call_id}", "?" if each.error else "") for each in message.tool_results]
+        words += map("".join, results)
     return " ".join(words)
 
 
@@ -95,7 +111,9 @@ def _runs(draw: st.DrawFn) -> list[Message]:
             ids += calls
         ids = draw(st.permutations(ids))[: draw(st.integers(0, len(ids)))]
         cut = draw(st.integers(0, len(ids)))
-        messages += [_results(*part) for part in (ids[:cut], ids[cut:]) if part]
+        for part in (ids[:cut], ids[cut:]):
+            messages += [_results(*part)] if part else []
+            messages += draw(st.lists(st.just(_LOOK), max_size=2))
     return messages
 
 

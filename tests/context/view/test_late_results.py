@@ -144,3 +144,23 @@ def test_rewind_forgets_what_was_held() -> None:
     assert view.prepare_sync(history[:3]).messages[-1].content == "I will see."
     other = [*history[:2], history[3], history[4]]
     assert view.prepare_sync(other).messages == other
+
+
+def test_result_behind_a_reply_between_results() -> None:
+    """A View that has sent nothing of it puts it to the others; one that has sends it as a text."""
+    calls = [ToolCall(each, "read") for each in ("a", "b")]
+    first, second = (
+        Message("tool", tool_results=[ToolResult(call.id, call.name, _OUTPUT)]) for call in calls
+    )
+    start = [Message("user", "Is the build green?"), Message("assistant", tool_calls=calls), first]
+    reply = Message("assistant", "One of them is.")
+    history = [*start, reply, second]
+    view, fresh = (View(Policy(100_000), counter=CharCounter()) for _ in range(2))
+
+    sent = view.prepare_sync(start).messages
+    extension = view.prepare_sync(history).messages
+
+    assert fresh.prepare_sync(history).messages == [*start, second, reply]
+    assert extension[: len(sent)] == sent
+    assert extension[len(sent)] is reply
+    assert _OUTPUT in extension[-1].content
