@@ -322,15 +322,20 @@ def _result_of(call: ToolCall, results: dict[str, list[ToolResult]]) -> ToolResu
 def _in_place(group: Round) -> Iterator[tuple[int, Message]]:
     """Yield the messages of a late round, repaired, each with its own position."""
     missing = _numbers([call.id for call in group.open_calls])
-    for position, message in _without_orphans(group):
+    sound = [*_without_orphans(group)]
+    made_up: list[ToolResult] = []
+    for number, (position, message) in enumerate(sound, 1):
         yield position, message
-        made_up = [
+        made_up += [
             ToolResult(call.id, call.name, error=_INTERRUPTED)
             for call in message.tool_calls
             if _take(missing, call.id)
         ]
-        if made_up:
+        # Between the replies of a run, they would part it.
+        is_next = number < len(sound) and sound[number][0] == position + 1
+        if made_up and not (is_next and sound[number][1].role == "assistant"):
             yield position, Message("tool", tool_results=made_up)
+            made_up = []
 
 
 def reopen_rounds(messages: list[Message]) -> list[Message]:

@@ -106,6 +106,23 @@ def test_other_open_call_beside_it_is_answered() -> None:
     assert reopen_rounds(closed) == history
 
 
+def test_made_up_results_part_no_run() -> None:
+    """The real result behind the replies answers the first of them, also when it is closed anew."""
+    history = [
+        _called("a", "b"),
+        _called("c", "d", later="d"),
+        _answered("b"),
+        MORE,
+        _answered("d"),
+    ]
+
+    closed = close_open_rounds(history)
+
+    assert closed[:2] == history[:2]
+    assert [[each.call_id for each in m.tool_results] for m in closed[2:4]] == [["a", "c"], ["b"]]
+    assert close_open_rounds(closed) is closed
+
+
 def test_late_output_parts_no_open_replies() -> None:
     """What answers the calls of the run comes behind all of its replies."""
     history = [ASK, _called("x", later="x"), MORE, _called("a"), _answered("x"), _called("b")]
