@@ -13,7 +13,7 @@ from agentic.durable.dbos._log import RunLog
 from agentic.durable.dbos._steps import RunRefused
 from agentic.durable.dbos._stores import OpenStores, SessionWriter
 from agentic.errors import HistoryUnavailable
-from agentic.history.sqlite import SqliteSessions
+from agentic.history.sqlite import SqliteSessions, SqliteStore
 from agentic.messages import Message, ToolCall, ToolResult
 from agentic.session import Session
 from agentic.tokens import CharCounter
@@ -115,3 +115,35 @@ def test_reply_to_a_removed_request_is_refused(
 
     assert "was redacted, undone, replaced or deleted while this run was open" in refusal
     assert history == (rest[:before] if change is _undo else rest)
+
+
+def test_session_is_asked_once_for_each_lease(tmp_path: Path) -> None:
+    """While a lease is held nobody else can write, however many turns and steps there are."""
+    questions: list[tuple[int, int]] = []
+
+    class Store(SqliteStore):
+        async def is_rewritten(self, since: tuple[int, int]) -> bool:
+            questions.append(since)
+            return await super().is_rewritten(since)
+
+    class Sessions(SqliteSessions):
+        def open(self, session_id: str, **options: Any) -> SqliteStore:
+            return Store(self.path, session_id, **options)
+
+    async def run_turns() -> None:
+        stores = OpenStores(Sessions(tmp_path / "sessions.db"), 2)
+        writer = SessionWriter(stores, "a", _Held())  # type: ignore[arg-type]
+        log = RunLog(writer, "run", _Steps(has_point=True))
+        await log.open()
+        for _ in range(2):
+            for number in range(3):
+                await log.append(Message("assistant", tool_calls=[ToolCall("c", "look", "{}")]))
+                await log.append(Message("tool", tool_results=[ToolResult("c", "look", "There.")]))
+                await log.put(f"a large output {number}")
+                assert await log.find_refusal() == ""
+            await writer.release()
+        await stores.aclose()
+
+    asyncio.run(run_turns())
+
+    assert len(questions) == 2
