@@ -60,6 +60,7 @@ class DbosSteps:
         # Before the first await: calls that run side by side keep their numbers in a replay.
         step = DBOS.reserve_step()
         self._number = step.step_id
+        self._former.pop(self._number, None)  # the engine reads it once more
         self.check()
         try:
             record = await step.run_async({"name": storable(name)}, self._work, function, args)

@@ -201,6 +201,9 @@ class Worker:
             "log_level": "ERROR",
             "run_migrations": False,  # the service has made them
             "sys_db_pool_size": _ENGINE_CONNECTIONS,
+            # The engine repeats what fails on a connection that is lost. To ask before each use
+            # whether it is alive was a third of the transactions of a turn.
+            "db_engine_kwargs": {"pool_pre_ping": False},
             # A worker that is stopped in a transaction must not keep its locks for longer.
             "sys_db_idle_transaction_timeout_sec": place.lease_seconds,
         }
