@@ -186,10 +186,10 @@ class CallMatcher:
     """The id and the name of each call of the latest run that has no result yet."""
     _last_run: LastRun = attrs.field(factory=LastRun, init=False)
     _seen: Counter[str] = attrs.field(factory=Counter, init=False)
-    _former: list[tuple[str, list[tuple[str, str]], LastRun]] = attrs.field(
+    _former: list[tuple[str, list[tuple[str, str]], tuple[bool, bool]]] = attrs.field(
         factory=list, init=False
     )
-    """For each item, its seed, and the calls that were waiting before it and their run."""
+    """For each item, its seed, and the calls that were waiting before it and how their run was."""
 
     def begin(
         self,
@@ -205,20 +205,20 @@ class CallMatcher:
         The calls of a reply, if it has any, are then added to `waiting`.
         """
         # A copy: a result removes its call from the list.
-        self._former.append((seed, self.waiting.copy(), attrs.evolve(self._last_run)))
-        if is_reply:
-            is_waiting = bool(self.waiting)
-            if self._last_run.note_reply(has_calls=has_calls, is_waiting=is_waiting):
-                self.waiting = []
-        elif not has_only_results:
-            self._last_run.is_over = True
+        run, is_waiting = self._last_run, bool(self.waiting)
+        self._former.append((seed, self.waiting.copy(), (run.is_over, run.is_answered)))
+        if is_reply and run.note_reply(has_calls=has_calls, is_waiting=is_waiting):
+            self.waiting = []
+        elif not is_reply and not has_only_results:
+            run.is_over = True
         self._seen[seed] += 1
         return self._seen[seed]
 
     def rewind(self, items: int) -> None:
         """Forget all but the first `items` items."""
         while len(self._former) > items:
-            seed, self.waiting, self._last_run = self._former.pop()
+            seed, self.waiting, run = self._former.pop()
+            self._last_run = LastRun(*run)
             self._seen[seed] -= 1
 
     def take(self, fits: Callable[[str, str], bool]) -> str:
