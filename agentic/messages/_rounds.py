@@ -66,8 +66,7 @@ class Round:
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
         """The calls without a result, except those whose result is awaited."""
-        calls = self.tool_calls
-        return tuple([call for call in _open(calls, self.messages) if not call.is_async])
+        return tuple([call for _, call in _open(self.messages) if not call.is_async])
 
     @property
     def sound_messages(self) -> tuple[Message, ...]:
@@ -321,15 +320,16 @@ def _result_of(call: ToolCall, results: dict[str, list[ToolResult]]) -> ToolResu
 
 def _in_place(group: Round) -> Iterator[tuple[int, Message]]:
     """Yield the messages of a late round, repaired, each with its own position."""
-    missing = _numbers([call.id for call in group.open_calls])
+    missing: dict[int, list[ToolCall]] = {}
+    for number, call in _open(group.messages):
+        if not call.is_async:
+            missing.setdefault(group.positions[number], []).append(call)
     sound = [*_without_orphans(group)]
     made_up: list[ToolResult] = []
     for number, (position, message) in enumerate(sound, 1):
         yield position, message
         made_up += [
-            ToolResult(call.id, call.name, error=_INTERRUPTED)
-            for call in message.tool_calls
-            if _take(missing, call.id)
+            ToolResult(call.id, call.name, error=_INTERRUPTED) for call in missing.get(position, ())
         ]
         # Between the replies of a run, they would part it.
         is_next = number < len(sound) and sound[number][0] == position + 1
@@ -593,12 +593,19 @@ def _without_orphans(group: Round) -> Iterator[tuple[int, Message]]:
             yield position, message.replace(tool_results=fitting)
 
 
-def _open(calls: Sequence[ToolCall], messages: Iterable[Message]) -> list[ToolCall]:
-    if not calls:
-        return []
-    # Several calls may have the same id: each result answers only one of them.
-    answers = _numbers([result.call_id for m in messages for result in m.tool_results])
-    return [call for call in calls if not _take(answers, call.id)]
+def _open(messages: Sequence[Message]) -> list[tuple[int, ToolCall]]:
+    """Return the calls without a result, each with the index of its message."""
+    calls: list[tuple[int, ToolCall] | None] = []
+    waiting: dict[str, list[int]] = {}
+    for index, message in enumerate(messages):
+        for call in message.tool_calls:
+            waiting.setdefault(call.id, []).append(len(calls))
+            calls.append((index, call))
+        for result in message.tool_results:
+            # Several calls may have the same id: the latest is answered first.
+            if places := waiting.get(result.call_id):
+                calls[places.pop()] = None
+    return [call for call in calls if call is not None]
 
 
 def _without_async(message: Message) -> Message:

@@ -123,6 +123,21 @@ def test_made_up_results_part_no_run() -> None:
     assert close_open_rounds(closed) is closed
 
 
+def test_late_round_answers_the_call_that_is_open() -> None:
+    """An id may come again in a later reply of the round: its call has a result, or has none."""
+    history = [_called("a", "b", "x", later="x"), _answered("b"), _called("a", "b")]
+    history += [_answered("a", "x")]
+
+    closed = close_open_rounds(history)
+
+    assert [m for m in closed if m in history] == history
+    assert [[r.call_id for r in m.tool_results] for m in closed if m not in history] == [
+        ["a"],
+        ["b"],
+    ]
+    assert close_open_rounds(closed) is closed
+
+
 def test_late_output_parts_no_open_replies() -> None:
     """What answers the calls of the run comes behind all of its replies."""
     history = [ASK, _called("x", later="x"), MORE, _called("a"), _answered("x"), _called("b")]
