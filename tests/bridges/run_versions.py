@@ -52,6 +52,7 @@ class Run:
             if subprocess.run(command, cwd=ROOT, check=False).returncode:
                 return Outcome(self, "", "not installed", passed=False)
         tests = ["-q", "-p", "no:cacheprovider", "-m", "not long and not model"]
+        tests += [f"-W{each}" for each in self.bridge.get("ignore", ())]
         done = subprocess.run(
             [python, "-m", "pytest", *tests, self.bridge["tests"]],
             cwd=ROOT,
