@@ -47,7 +47,7 @@ async def _talk(url: str, requests: Iterator[str], *, ours: bool) -> None:
         goal=SYSTEM,
         backstory="You read.",
         tools=[read],
-        llm=_Model(model=MODEL, base_url=f"{url}/v1", api_key="none", max_retries=0),
+        llm=_Model(model=MODEL, base_url=f"{url}/v1", api_key="none"),
         respect_context_window=not ours,
         cache=False,
     )
