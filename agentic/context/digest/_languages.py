@@ -204,9 +204,14 @@ class Cues:
         """Return the cues of all languages."""
         return cls(tuple(cues_in(tables)))
 
-    def within(self, low: str) -> "Cues":
-        """Return the cues whose letters stand in a text, to search its sentences with."""
-        return Cues(tuple([cue for cue in self._cues if cue in low]))
+    def within(self, *texts: str) -> "Cues":
+        """Return the cues whose letters stand in some texts, to search their sentences with."""
+        # Apart: in a text with a single arrow or emoji, a search takes several times as long.
+        low = "\n".join([text for text in texts if text.isascii()]).lower()
+        others = "\n".join([text for text in texts if not text.isascii()]).lower()
+        return Cues(
+            tuple([cue for cue in self._cues if (cue.isascii() and cue in low) or cue in others])
+        )
 
     def __bool__(self) -> bool:
         return bool(self._cues)

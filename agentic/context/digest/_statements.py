@@ -146,9 +146,9 @@ class Rules(Section):
         """Search the requests, many at once, since most cues occur in none of them."""
         for at in range(0, len(self._requests), _TOGETHER):
             texts = self._requests[at : at + _TOGETHER]
-            cues = _RULES.within("\n".join(texts).lower())
+            cues = _RULES.within(*texts)
             for text in texts if cues else ():
-                self._take_rules(text, cues.within(text.lower()))
+                self._take_rules(text, cues.within(text))
         self._requests.clear()
 
     def _take_rules(self, text: str, cues: Cues) -> None:
@@ -276,7 +276,7 @@ class Prose(Section):
             new += statements
         for text in reversed(new):
             self.add(text)
-        cues = _REASONS.within("\n".join(self.known).lower())
+        cues = _REASONS.within(*self.known)
         for age, text in enumerate(self.known):
             yield Line(text, rank=age + len(self.known) * cues.occur_in(text.lower()))
 
@@ -323,7 +323,7 @@ class Statements(Section):
 
 def _statements(replies: Sequence[str]) -> Iterator[str]:
     # Together, since most cues, such as those of other languages, occur in none of them.
-    cues = _DECISIONS.within("\n".join(replies).lower())
+    cues = _DECISIONS.within(*replies)
     for text in replies:
         for sentence in sentences(text) if cues.occur_in(text.lower()) else ():
             if cues.occur_in(sentence.lower()):
