@@ -9,7 +9,7 @@ import pytest
 from agentic import events
 from agentic.history import MemoryStore
 from agentic.loop import Decision, Result, RunLimit, RunLimits, Runner
-from agentic.messages import ToolCall, close_open_rounds
+from agentic.messages import Message, ToolCall, close_open_rounds
 from agentic.testing import ScriptedDecider, ScriptedExecutor
 from agentic.tools import Approval, Registry, RequireApproval, ToolDefinition, tool
 
@@ -156,15 +156,23 @@ def test_threaded_agents_waiting_exhausts_no_limit() -> None:
 
 def test_results_are_stored_during_the_wait() -> None:
     """Whoever approves after days finds the other results of the turn in the store."""
-    store = MemoryStore()
+    stored = asyncio.Event()
     seen: list[list[str]] = []
+
+    class NotingStore(MemoryStore):
+        async def append(self, *messages: Message, **options: Any) -> None:
+            await super().append(*messages, **options)
+            if any(each.tool_results for each in messages):
+                stored.set()
+
+    store = NotingStore()
 
     class Reading(Slow):
         async def approve(self, call: ToolCall, tool: ToolDefinition, /) -> Approval:
-            approval = await super().approve(call, tool)
+            await asyncio.wait_for(stored.wait(), 60)
             history = await store.full()
             seen.append([each.output for m in history for each in m.tool_results])
-            return approval
+            return Approval(allowed=True)
 
     result = _runner({"act": _pause, "look": "seen"}, Reading(), store=store).run_sync("hi")
 
