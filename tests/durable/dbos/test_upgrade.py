@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 COMPAT = Path(__file__).with_name("compat")
+WRITE = COMPAT / "agentic-1" / "write.py"
+"""What wrote the records of each folder, by the version of its time."""
 VERSIONS = sorted(path.parent for path in COMPAT.glob("*/expected.json"))
 
 
@@ -19,7 +21,7 @@ def test_runs_in_flight_are_finished(records: Path, tmp_path: Path) -> None:
 
     Times, ids and keys are as they were recorded; a call is made again with its former key.
     """
-    parts = runpy.run_path(str(records / "write.py"), run_name="write")
+    parts = runpy.run_path(str(WRITE), run_name="write")
     expected = json.loads((records / "expected.json").read_text())
     parts["load"](records, tmp_path)
     again: dict[str, str] = {}

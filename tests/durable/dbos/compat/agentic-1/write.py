@@ -1,4 +1,4 @@
-"""Write the records of this folder: run once, by the version whose form they preserve.
+"""Write the records of a folder: run once for each, by the version whose form they preserve.
 
     python tests/durable/dbos/compat/agentic-1/write.py FOLDER
 
