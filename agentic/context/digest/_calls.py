@@ -60,7 +60,7 @@ _FAILED = re.compile(
 )
 """How test runners and compilers say that they failed, whatever the exit code of the pipe."""
 _FAILED_WORDS = ("FAIL", "fail", "error", "not ok", "npm ERR!", "Traceback")
-"""Each of these has one of those words, which is found much faster in a long output."""
+"""Each of its forms has one of these words, which is found much faster in a long output."""
 _CAPTION = re.compile(
     r"(?:(?:\w+ )?exit(?:ed)?\b[\w ]*\b(?:code|status)\W*-?\d+|return_?code\W*-?\d+|error)\W*",
     re.IGNORECASE,

@@ -142,7 +142,7 @@ class Section:
         texts = {}
         for text, note in self.known.items():
             line = " ".join(text.split())
-            # Most have none of them, and are seen to without being split.
+            # Most have none of them, and need not be split.
             if line.isprintable() and not [each for each in obsolete if each in line]:
                 texts[text] = note
                 continue
