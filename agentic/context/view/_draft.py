@@ -34,6 +34,8 @@ class Draft:
     """The epoch that the request belongs to."""
     overhead_tokens: int
     """The size of what is sent besides the messages."""
+    number: int = 0
+    """How many requests were sent before it was made."""
     tokens: int = 0
     fits: bool = True
     """Whether the size is within the window less the reserve."""

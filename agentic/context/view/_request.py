@@ -51,6 +51,8 @@ class RequestBuilder:
     lineage: Lineage = attrs.field(factory=Lineage, init=False)
     _last: Draft | None = attrs.field(default=None, init=False)
     """The last request, in lists that the owner does not change."""
+    _number: int = attrs.field(default=0, init=False)
+    """How many requests were sent."""
     _continuity: Continuity = attrs.field(factory=Continuity, init=False)
     """How the last request relates to the one before it."""
     _is_lost: bool = attrs.field(default=False, init=False)
@@ -110,7 +112,8 @@ class RequestBuilder:
         prefix = RequestPrefix(system_prompt, tuple(tools))
         begun = len(closed_history)
         epoch = Epoch(closed_history, closed_history, begun=begun, prefix=prefix)
-        draft = Draft(branch, system_prompt, prefix.tools, closed_history, epoch, overhead)
+        number = self._number
+        draft = Draft(branch, system_prompt, prefix.tools, closed_history, epoch, overhead, number)
         # Who measures nothing has chosen no limit: that of a model is for Views with a counter.
         model = self.reasoning.model if self.maker.counter is not None else ""
         self.maker.limits.renew(self.maker.policy, model, system_prompt, draft.tools)
@@ -180,6 +183,10 @@ class RequestBuilder:
 
     def commit(self, draft: Draft) -> Continuity:
         """Record a draft as sent, and return how it relates to the last request."""
+        if draft.number != self._number:
+            # It extends the one before: another thread or task has sent a request meanwhile.
+            draft.continues = False
+        self._number += 1
         continuity = self._compare(draft)
         last = self._last if draft.continues else None
         length = 0 if last is None or draft.may_lack_reasoning else len(last.view)

@@ -57,6 +57,20 @@ def _view(compactor: Any = None, **options: Any) -> View:
     return View(policy, counter=CharCounter(), compactor=compactor, **options)
 
 
+def test_request_that_another_thread_overtakes_is_sent_as_it_is() -> None:
+    """It extends the one before, which is longer by then, and not the last one."""
+    view, talk = _view(), _talk(9)
+    view.prepare_sync(talk[:3])
+    draft = view._draft(talk[:5], "", (), 0.0)
+    view.prepare_sync(talk)
+
+    request = view._cut(draft, None)
+
+    assert request.messages == talk[:5]
+    assert not request.extends
+    assert view.prepare_sync(talk[:7]).extends
+
+
 def test_message_appended_during_summary_is_sent() -> None:
     """What the owner appends while a summary is made stands behind it in the same request."""
 
