@@ -41,6 +41,7 @@ _SAMPLES = {
 """Conversations that a contract suite makes up."""
 _CODE = re.compile(
     r"\b(SELECT|INSERT|UPDATE|DELETE FROM|PRAGMA|CREATE|VACUUM|ORDER BY|NOT IN|SET|SHOW)\b [\w'({]"
+    r"|^WITH \w+ AS \(|%s::"
     r"|\(\?|\\[bdsw]|\w\|\w|^\^|^\w+\[.*\]$"
 )
 """SQL, a regular expression, a type: text that no user reads."""

@@ -29,10 +29,12 @@ PRIVATE = {
     "agentic.messages._usual": FAST,
     "agentic._base._addresses": "every form of an address, of which most end in the same error",
     "agentic._base._clock": "the time of a message, which a model of the store must know",
+    "agentic._base._waiting": "calls are counted in the thread that a test has",
     "agentic._base": "the import machinery of the house",
     "agentic.durable.dbos._feed": FAULTS,
     "agentic.durable.dbos._log": FAULTS,
     "agentic.durable.dbos._run": FAULTS,
+    "agentic.durable.dbos._steps": FAULTS,
     "agentic.durable.dbos._stores": FAULTS,
     "agentic.durable.dbos._tables": FAULTS,
     "agentic.durable.dbos._worker": "how DBOS stores values, which its own client must know; and a "
