@@ -80,7 +80,7 @@ def _kill_and_compare(make: Callable[..., Any], tmp_path: Path, size: Size) -> N
         fleet.end()
     figures |= {"unknown outcomes": lost, "lost leases": fleet.restarts}
     print(f"{size}: {dict(figures)}")  # noqa: T201  for the record
-    assert figures["kills that cut"], "nothing was disturbed"
+    assert figures["cut"] >= size.kills / 4, "the kills came too late to disturb anything"
     expected = asyncio.run(_undisturbed(calm, names))
     calm.end()
 
