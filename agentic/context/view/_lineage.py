@@ -3,9 +3,9 @@
 The owner of a conversation may be able only to append to its own list. That list never contains the
 summary, so this module remembers what a compaction did, as positions in the list. A *generation* is
 one such memory. It holds for every list that begins with the same messages, up to the last one that
-its summary covers: for a list that has grown, and for one that was rewound, forked or edited after
-that message. Earlier generations are kept for a while, so that returning to an earlier branch costs
-no second summary.
+its summary was made of: for a list that has grown, and for one that was rewound, forked or edited
+after that message. Earlier generations are kept for a while, so that returning to an earlier branch
+costs no second summary.
 """
 
 import json
@@ -38,8 +38,11 @@ class Generation:
     """What replaces the other messages; None if they were left out without a summary."""
     reason: str = attrs.field(default="", kw_only=True)
     """What triggered the compaction."""
+    beside: tuple[int, ...] = attrs.field(default=(), kw_only=True)
+    """The positions of messages that are kept, and that the summary tells of all the same, since
+    strategies clear them; in ascending order."""
     prefix: list[Message] | None = attrs.field(default=None, kw_only=True)
-    """The owner's messages before the cut; None after a restart, which preserves only `digest`."""
+    """The owner's first `reach` messages; None after a restart, which preserves only `digest`."""
     digest: str = attrs.field(default="", kw_only=True)
     """`digest_of(prefix)`; empty until it is first needed."""
     shown: str = attrs.field(default="", kw_only=True)
@@ -47,13 +50,18 @@ class Generation:
     matches: bool | None = attrs.field(default=None, init=False)
     """The answer of `starts` for the list as last seen; None until it is compared again."""
 
+    @property
+    def reach(self) -> int:
+        """The length of the beginning of the list that holds all that the summary was made of."""
+        return max(self.cut, self.beside[-1] + 1 if self.beside else 0)
+
     def starts(self, messages: list[Message]) -> bool:
         """Return whether a list still begins with the messages that were compacted."""
-        # The owner went back to before the cut: what was summarized is not all there.
-        if len(messages) < self.cut:
+        # The owner went back to before that: what was summarized is not all there.
+        if len(messages) < self.reach:
             return False
         if self.matches is None:
-            start = messages[: self.cut]
+            start = messages[: self.reach]
             if self.prefix is None:
                 self.matches = digest_of(start) == self.digest
             else:
@@ -91,13 +99,14 @@ class Generation:
         ]
 
     def to_plain(self) -> dict[str, Any]:
-        """Return the JSON form, without the messages before the cut."""
+        """Return the JSON form, without the messages themselves."""
         if not self.digest and self.prefix is not None:
             self.digest = digest_of(self.prefix)
         return {
             "covered": self.cut,
             "kept": list(self.kept),
             "lead": self.lead,
+            **({"beside": list(self.beside)} if self.beside else {}),
             "summary": None if self.summary is None else to_plain(self.summary),
             # Not the enum's member: a checkpointer that stores types, such as LangGraph's, warns.
             "reason": str(self.reason),
@@ -115,6 +124,9 @@ class Generation:
         cut, positions = int(plain["covered"]), tuple(map(int, plain["kept"]))
         if not all(0 <= position < cut for position in positions):
             raise ValueError("a message that is kept is not before the cut")
+        beside = tuple(map(int, plain.get("beside", ())))
+        if any(position < 0 for position in beside) or list(beside) != sorted(beside):
+            raise ValueError("the positions beside the summary are not in ascending order")
         summary = None if plain["summary"] is None else from_plain(plain["summary"])
         # A provider refuses a message without text, and the View would send it at every turn.
         if summary is not None and not summary.content.strip():
@@ -125,6 +137,7 @@ class Generation:
             int(plain["lead"]),
             summary,
             reason=str(plain["reason"]),
+            beside=beside,
             digest=str(plain["prefix"]),
             shown=str(plain.get("shown", "")),
         )
@@ -158,12 +171,19 @@ class Branch:
             return list(range(self.length))
         return self.generation.positions(self.length)
 
-    def describe(self, after: list[Message]) -> Generation:
+    @property
+    def told(self) -> list[Message]:
+        """The messages of the history that its summary tells of."""
+        beside = () if self.generation is None else self.generation.beside
+        return [self.read[position] for position in beside]
+
+    def describe(self, after: list[Message], told: Iterable[Message] = ()) -> Generation:
         """Return what a compaction of the history did, as positions in the owner's list.
 
-        `after` holds the messages of the history that are kept, and possibly a new summary. If a
-        message occurs several times, its newest occurrences are kept. A message that only lost its
-        orphaned results is kept as it is in the owner's list: every request is repaired anyway.
+        `after` holds the messages of the history that are kept, and possibly a new summary, which
+        tells of those in `told`, too. If a message occurs several times, its newest occurrences are
+        kept. A message that only lost its orphaned results is kept as it is in the owner's list:
+        every request is repaired anyway.
         """
         places = self.positions
         waiting: dict[int, list[int]] = {id(message): [] for message in after}
@@ -176,6 +196,7 @@ class Branch:
                 waiting.setdefault(id(result), []).append(at)
         summary, behind_summary = None, 0
         positions: list[int] = []
+        ids_told, beside = {id(message) for message in told}, []
         # From the end, because a compaction drops old messages: of equal ones the newest is meant.
         for message in reversed(after):
             # Without its orphans it is a new object, which holds the same results.
@@ -186,9 +207,13 @@ class Branch:
                 summary, behind_summary = message, len(positions)
             else:
                 positions.append(place)
+                if id(message) in ids_told:
+                    beside.append(place)
         cut, early = _split(positions, self.length)
         lead = 0 if summary is None else sum(at < cut for at in positions[behind_summary:])
-        return Generation(cut, early, lead, summary, prefix=self.read[:cut])
+        made = Generation(cut, early, lead, summary, beside=tuple(sorted(beside)))
+        made.prefix = self.read[: made.reach]
+        return made
 
 
 @attrs.define(eq=False)
@@ -219,7 +244,7 @@ class Lineage:
             for position, summary in self._recognized.items():
                 read[position] = summary
         for each in self._generations:
-            if each.cut > same_to:
+            if each.reach > same_to:
                 each.matches = None
                 self._holding = None
         holding = self._find_holding(read) if self._generations else None

@@ -80,8 +80,10 @@ class CompactionScheduler:
     """The back-off of an earlier process, until its history is seen."""
     held_off_below: int = attrs.field(default=0, init=False)
     """With fewer messages than this, `max_messages` and `max_tokens` do not trigger."""
-    _summarized: list[Message] = attrs.field(factory=list, init=False)
-    """What the latest summary has of messages that were kept: it is not given to the next one."""
+    _told: tuple[ContextSummary | None, list[Message]] = attrs.field(
+        factory=lambda: (None, []), init=False
+    )
+    """The latest summary that an owner stored, and the messages beside it that it tells of."""
     ask: Callable[[Input], Awaitable[Decision]] | None = attrs.field(default=None, init=False)
     """Asks the model of the conversation."""
     native: NativeSummarizer | None = attrs.field(default=None, init=False)
@@ -193,19 +195,23 @@ class CompactionScheduler:
         with self.builder.lock:
             branch = lineage.follow(list(draft.branch.given))
 
-        async def remember(_: list[Message], messages: list[Message]) -> list[Message]:
-            generation = await off_loop(branch.length, branch.describe, messages)
-            with self.builder.lock:
-                lineage.add(generation)
-            return messages
-
+        told = branch.told
+        if any(each.summary and each.summary == self._told[0] for each in branch.history):
+            told += self._told[1]
+        earlier = {id(each) for each in told}
         clearings: list[Message] = []
 
         def select(old: list[Message], rest: list[Message]) -> list[Message]:
             with self.builder.lock:
                 clearings[:] = self.builder.maker.find_cleared(rest)
-            earlier = {id(each) for each in self._summarized}
             return [each for each in (*old, *clearings) if id(each) not in earlier]
+
+        async def remember(_: list[Message], messages: list[Message]) -> list[Message]:
+            told.extend(clearings)
+            generation = await off_loop(branch.length, branch.describe, messages, told)
+            with self.builder.lock:
+                lineage.add(generation)
+            return messages
 
         target_of_owner = target or CompactionTarget(self.sender, "", remember)
         context = self._context(draft)
@@ -224,9 +230,10 @@ class CompactionScheduler:
         if compaction.changed and target is None and lineage.latest is not None:
             lineage.latest.reason = compaction.reason or ""
         if compaction.changed:
-            ids = {id(each) for each in compaction.messages}
-            earlier = [each for each in self._summarized if id(each) in ids]
-            self._summarized = [*earlier, *clearings]
+            if target is not None:
+                ids = {id(each) for each in compaction.messages}
+                visible = [each for each in (*told, *clearings) if id(each) in ids]
+                self._told = compaction.summary, visible
             # The number was for the longer history; this one might never reach it.
             self.held_off_below = 0
         return compaction
