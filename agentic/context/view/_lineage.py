@@ -172,18 +172,18 @@ class Branch:
         return self.generation.positions(self.length)
 
     @property
-    def told(self) -> list[Message]:
-        """The messages of the history that its summary tells of."""
-        beside = () if self.generation is None else self.generation.beside
-        return [self.read[position] for position in beside]
+    def beside(self) -> list[Message]:
+        """The messages of the history that its summary tells of all the same."""
+        positions = () if self.generation is None else self.generation.beside
+        return [self.read[position] for position in positions]
 
-    def describe(self, after: list[Message], told: Iterable[Message] = ()) -> Generation:
+    def describe(self, after: list[Message], beside: Iterable[Message] = ()) -> Generation:
         """Return what a compaction of the history did, as positions in the owner's list.
 
         `after` holds the messages of the history that are kept, and possibly a new summary, which
-        tells of those in `told`, too. If a message occurs several times, its newest occurrences are
-        kept. A message that only lost its orphaned results is kept as it is in the owner's list:
-        every request is repaired anyway.
+        tells of those in `beside`, too. If a message occurs several times, its newest occurrences
+        are kept. A message that only lost its orphaned results is kept as it is in the owner's
+        list: every request is repaired anyway.
         """
         places = self.positions
         waiting: dict[int, list[int]] = {id(message): [] for message in after}
@@ -196,7 +196,7 @@ class Branch:
                 waiting.setdefault(id(result), []).append(at)
         summary, behind_summary = None, 0
         positions: list[int] = []
-        ids_told, beside = {id(message) for message in told}, []
+        ids_beside, places_beside = {id(message) for message in beside}, []
         # From the end, because a compaction drops old messages: of equal ones the newest is meant.
         for message in reversed(after):
             # Without its orphans it is a new object, which holds the same results.
@@ -207,11 +207,11 @@ class Branch:
                 summary, behind_summary = message, len(positions)
             else:
                 positions.append(place)
-                if id(message) in ids_told:
-                    beside.append(place)
+                if id(message) in ids_beside:
+                    places_beside.append(place)
         cut, early = _split(positions, self.length)
         lead = 0 if summary is None else sum(at < cut for at in positions[behind_summary:])
-        made = Generation(cut, early, lead, summary, beside=tuple(sorted(beside)))
+        made = Generation(cut, early, lead, summary, beside=tuple(sorted(places_beside)))
         made.prefix = self.read[: made.reach]
         return made
 

@@ -80,7 +80,7 @@ class CompactionScheduler:
     """The back-off of an earlier process, until its history is seen."""
     held_off_below: int = attrs.field(default=0, init=False)
     """With fewer messages than this, `max_messages` and `max_tokens` do not trigger."""
-    _told: tuple[ContextSummary | None, list[Message]] = attrs.field(
+    _stored: tuple[ContextSummary | None, list[Message]] = attrs.field(
         factory=lambda: (None, []), init=False
     )
     """The latest summary that an owner stored, and the messages beside it that it tells of."""
@@ -195,10 +195,11 @@ class CompactionScheduler:
         with self.builder.lock:
             branch = lineage.follow(list(draft.branch.given))
 
-        told = branch.told
-        if any(each.summary and each.summary == self._told[0] for each in branch.history):
-            told += self._told[1]
-        earlier = {id(each) for each in told}
+        beside = branch.beside
+        summary, beside_summary = self._stored
+        if any(each.summary and each.summary == summary for each in branch.history):
+            beside += beside_summary
+        earlier = {id(each) for each in beside}
         clearings: list[Message] = []
 
         def select(old: list[Message], rest: list[Message]) -> list[Message]:
@@ -207,8 +208,8 @@ class CompactionScheduler:
             return [each for each in (*old, *clearings) if id(each) not in earlier]
 
         async def remember(_: list[Message], messages: list[Message]) -> list[Message]:
-            told.extend(clearings)
-            generation = await off_loop(branch.length, branch.describe, messages, told)
+            beside.extend(clearings)
+            generation = await off_loop(branch.length, branch.describe, messages, beside)
             with self.builder.lock:
                 lineage.add(generation)
             return messages
@@ -232,8 +233,8 @@ class CompactionScheduler:
         if compaction.changed:
             if target is not None:
                 ids = {id(each) for each in compaction.messages}
-                visible = [each for each in (*told, *clearings) if id(each) in ids]
-                self._told = compaction.summary, visible
+                visible = [each for each in (*beside, *clearings) if id(each) in ids]
+                self._stored = compaction.summary, visible
             # The number was for the longer history; this one might never reach it.
             self.held_off_below = 0
         return compaction
