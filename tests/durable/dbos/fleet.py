@@ -117,14 +117,14 @@ class Fleet:
         self.traces.add_killed(process.pid)
         self.processes.remove(process)
 
-    async def supervise(self) -> None:
+    async def supervise(self, **more: Any) -> None:
         """Start workers again that have lost their leases, as a service manager does."""
         while True:
             await asyncio.sleep(1)
             for process in [one for one in self.processes if one.poll() is not None]:
                 self.restarts += 1
                 self.kill(process)
-                await self.start_ready()
+                await self.start_ready(**more)
 
     def end(self) -> None:
         """Kill what is left."""
