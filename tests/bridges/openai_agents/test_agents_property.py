@@ -60,7 +60,8 @@ def test_saved_items_lead_to_same_request(messages: list[Message], at: int) -> N
     items = items[start:]
 
     async def main() -> tuple[list[Any], list[Any], list[Any], list[Any]]:
-        saved = await _through(SQLiteSession("ann"), items)
+        with contextlib.closing(SQLiteSession("ann")) as session:
+            saved = await _through(session, items)
         stored = await _through(StoreSession(MemoryStore()), items)
         return saved, stored, await _sent(items), await _sent(saved)
 
