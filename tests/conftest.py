@@ -158,6 +158,8 @@ def idle_clock(monkeypatch: pytest.MonkeyPatch) -> None:
         time, "monotonic", lambda: now if threading.get_ident() == owner else real()
     )
     monkeypatch.setattr(selectors, "DefaultSelector", Selector)
+    # From Python 3.12 on, a loop that is closed gives its threads 300 seconds, of this clock.
+    monkeypatch.setattr(asyncio.constants, "THREAD_JOIN_TIMEOUT", None, raising=False)
 
 
 class CountingCounter:

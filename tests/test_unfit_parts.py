@@ -125,7 +125,7 @@ class _Annotated:
 
 
 class _Partial:
-    compact = functools.partial(compactors.Digest().compact)
+    compact = staticmethod(functools.partial(compactors.Digest().compact))
 
 
 class _Wrapped:

@@ -69,7 +69,8 @@ def test_expired_lease_is_lost_even_untaken(sessions: SqliteSessions) -> None:
         assert (renewed.epoch, renewed.expires_at > lease.expires_at) == (lease.epoch, True)
         _expire(sessions)
         with pytest.raises(HistoryConflict, match="has expired or was taken over"):
-            await sessions.open("a", lease=lease).append(THERE)
+            async with sessions.open("a", lease=lease) as store:
+                await store.append(THERE)
         with pytest.raises(HistoryConflict, match="has expired or was taken over"):
             await sessions.renew(lease, 30)
         assert (await sessions.acquire("a", "w1", 30)).epoch > lease.epoch

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.slow
 
 READER = """
 import asyncio, json, logging, os, sys
+import urllib.parse  # while it may: pathlib needs it, and the library may be readable by us alone
 from agentic.errors import AgenticError
 from agentic.history import JsonlSessions
 from agentic.history.sqlite import SqliteSessions

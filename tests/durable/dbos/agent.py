@@ -90,6 +90,9 @@ class Traces:
         """Close the connection."""
         self._connection.close()
 
+    # Nobody closes that of an agent, which lives as long as the service.
+    __del__ = close
+
     def _write(self, statement: str, values: tuple[Any, ...]) -> None:
         with self._lock:
             self._connection.execute(statement, values)
