@@ -534,7 +534,8 @@ class Mirror:
         """Return which message each message of a view is, or is an edited copy of.
 
         A view keeps the order of the list, so that an edited copy is between its neighbors. Results
-        alone move to their calls: those stand before the next reply that calls.
+        alone move to their calls: those stand before what ends the run, the next reply that calls
+        or the user's words. A later result is another one than what was made up in its place.
         """
         units = (self._by_message.get(id(message)) for message in sent)
         places = [
@@ -544,7 +545,8 @@ class Mirror:
         end, results_end, bounds = len(self.messages), len(self.messages), []
         for message, place in zip(reversed(sent), reversed(places), strict=True):
             end = end if place is None else place
-            results_end = results_end if place is None or not message.tool_calls else place
+            ends_run = bool(message.tool_calls) or message.role not in {"assistant", "tool"}
+            results_end = results_end if place is None or not ends_run else place
             bounds.append(results_end if message.role == "tool" else end)
         bounds.reverse()
         last = -1

@@ -14,7 +14,7 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agentic.bridges.dicts._items import ItemMirror, WireForm
@@ -211,7 +211,7 @@ def _without_payloads(messages: list[Message]) -> list[Message]:
 
 
 @pytest.mark.parametrize("name", _WORLDS)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=200)
 @given(operations=st.lists(_OPERATIONS, min_size=2, max_size=12))
 def test_mirror_equals_one_made_anew(name: str, operations: list[tuple[str, int]]) -> None:
     """It reads what a new one reads, and what says the same is the same object, wherever it is."""
@@ -327,7 +327,7 @@ def _item_of(mirror: Mirror, message: Message) -> Any:
 
 
 @pytest.mark.parametrize("name", _WORLDS)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=200)
 @given(operations=st.lists(_OPERATIONS, min_size=2, max_size=12))
 def test_unchanged_start_keeps_its_messages(name: str, operations: list[tuple[str, int]]) -> None:
     """Up to the first object that says something else than when it was read: today's answer."""
@@ -348,9 +348,21 @@ def test_unchanged_start_keeps_its_messages(name: str, operations: list[tuple[st
         snapshot, before = copy.deepcopy(owner.items), messages
 
 
+def _parts_a_call(messages: list[Message]) -> bool:
+    """Return whether a reply is between a call and its result: it is sent behind the result."""
+    calls = [(call.id, at) for at, each in enumerate(messages) for call in each.tool_calls]
+    results = {result.call_id: at for at, m in enumerate(messages) for result in m.tool_results}
+    return any(
+        each.role == "assistant"
+        for call_id, at in calls
+        for each in messages[at + 1 : results.get(call_id, 0)]
+    )
+
+
 @pytest.mark.parametrize("name", _WORLDS)
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=200)
 @given(operations=st.lists(_OPERATIONS, min_size=2, max_size=12))
+@example(operations=[("append", 0), ("twice", 2), ("drop", 2)])
 def test_what_is_unchanged_is_sent_as_the_owner_has_it(
     name: str, operations: list[tuple[str, int]]
 ) -> None:
@@ -361,6 +373,8 @@ def test_what_is_unchanged_is_sent_as_the_owner_has_it(
         owner.do(operation, place)
         given = list(owner.items)
         messages = mirror.read(owner.items)
+        if _parts_a_call(list(messages)):
+            continue
 
         sent = mirror.write(messages)
         assert list(map(id, sent)) == list(map(id, owner.items)) == list(map(id, given))

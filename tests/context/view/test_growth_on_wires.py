@@ -135,7 +135,8 @@ class _Owner:
 @pytest.mark.parametrize("client", _CLIENTS, ids=lambda client: client.module.ADAPTER.name)
 @given(steps=_STEPS, chain=st.sampled_from(_CHAINS), strict=st.booleans())
 @example(steps=[("turn", 1), ("interrupt", 0), ("rewind", 1)], chain=[], strict=True)
-@settings(max_examples=15, deadline=None)
+@example(steps=[("interrupt", 0), ("turn", 0), ("late", 0)], chain=[], strict=True)
+@settings(max_examples=300, deadline=None)
 def test_request_extends_the_last_one_between_epochs(
     client: Any, steps: list[tuple[str, int]], chain: list[Any], strict: bool
 ) -> None:
