@@ -27,6 +27,7 @@ from agentic.bridges.kit._lists import are_same
 from agentic.bridges.kit._runs import PartedRuns, answer_each_call
 from agentic.loop import truncate_result
 from agentic.messages import ContextSummary, Message, leading_system_count, to_plain
+from agentic.messages._rounds import reopen_rounds
 from agentic.messages._timeline import same
 from agentic.providers.kit._messages import Decoded
 from agentic.providers.kit._record import move_record
@@ -534,8 +535,8 @@ class Mirror:
         """Return which message each message of a view is, or is an edited copy of.
 
         A view keeps the order of the list, so that an edited copy is between its neighbors. Results
-        alone move to their calls: those stand before what ends the run, the next reply that calls
-        or the user's words. A later result is another one than what was made up in its place.
+        alone move to their calls: those stand before the next reply that calls. A result that was
+        made up is a copy of nothing, not even of the real one that came too late.
         """
         units = (self._by_message.get(id(message)) for message in sent)
         places = [
@@ -545,13 +546,12 @@ class Mirror:
         end, results_end, bounds = len(self.messages), len(self.messages), []
         for message, place in zip(reversed(sent), reversed(places), strict=True):
             end = end if place is None else place
-            ends_run = bool(message.tool_calls) or message.role not in {"assistant", "tool"}
-            results_end = results_end if place is None or not ends_run else place
+            results_end = results_end if place is None or not message.tool_calls else place
             bounds.append(results_end if message.role == "tool" else end)
         bounds.reverse()
         last = -1
         for at, message in enumerate(sent):
-            if places[at] is None and message.summary is None:
+            if places[at] is None and message.summary is None and reopen_rounds([message]):
                 places[at] = self._place_edited(message, last + 1, bounds[at])
             place = places[at]
             last = last if place is None else place
