@@ -8,6 +8,7 @@ session can be read without the adapter that wrote it, and by any of its later v
 
 import json
 from collections.abc import Iterable
+from operator import is_not
 from typing import Any
 
 import attrs
@@ -97,21 +98,25 @@ class _Texts:
     """The objects that some of them spell, with their numbers; None until somebody asks."""
 
     def leave_out(self, value: Any) -> Any:
-        if type(value) is str:
-            number = self.numbers.get(value) if len(value) >= _LEAST else None
+        kind = type(value)
+        if kind is str:
+            number = self.numbers.get(value)
             return value if number is None else {_TEXT: number}
-        if type(value) is list:
+        if kind is list:
             items = [self.leave_out(item) for item in value]
-            return items if any(map(_is_other, items, value)) else value
-        if type(value) is not dict:
+            return items if any(map(is_not, items, value)) else value
+        if kind is not dict:
             return value
         if _TEXT in value or _JSON in value:
             raise _AmbiguousError
-        fields = {key: self.leave_out(item) for key, item in value.items()}
-        if any(map(_is_other, fields.values(), value.values())):
-            return fields
+        fields = value
+        for key, item in value.items():
+            if (other := self.leave_out(item)) is not item:
+                if fields is value:
+                    fields = value.copy()
+                fields[key] = other
         # Arguments, which some providers send as an object.
-        return self._spell(value)
+        return self._spell(value) if fields is value else fields
 
     def _spell(self, value: dict[str, Any]) -> dict[str, Any]:
         if self._spelled is None:
@@ -129,10 +134,6 @@ def _parse(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def _is_other(after: Any, before: Any) -> bool:
-    return after is not before
 
 
 def _find(texts: list[str], number: Any) -> str:
