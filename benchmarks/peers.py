@@ -5,7 +5,8 @@
 Each peer is installed into a virtual environment below FOLDER, by default a temporary one, and runs
 in processes of its own; all of them take turns. `--here` uses the present interpreter instead, for
 those peers that are installed in it. The versions are printed. Figures are microseconds of the
-processor, the median over the repeats, and the ratio to ours.
+processor, the median over the repeats, and the ratio to ours. `PYTHONPATH=CHECKOUT` measures
+another checkout of ours.
 
 - `store`: 200 turns in one SQLite file, each a request, a call, its result and a reply. `append` is
   what a turn costs when the session is that long, `load` what it costs to read all 800 messages.
@@ -685,7 +686,8 @@ def install(peer: Peer, envs: Path) -> str:
 def run_peer(peer: Peer, python: str) -> tuple[str, Figures]:
     """Return a peer's version and its figures, measured in a process of its own."""
     command = [python, __file__, "--run", peer.kind, peer.name]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT) if peer.name == OURS else ""}
+    ours = os.environ.get("PYTHONPATH", str(ROOT))
+    environment = {**os.environ, "PYTHONPATH": ours if peer.name == OURS else ""}
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     version, figures = json.loads(done.stdout.splitlines()[-1])
     return version, figures

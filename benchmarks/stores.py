@@ -13,6 +13,7 @@ measured if a server can be started here, and openai-agents if it is installed.
 import argparse
 import asyncio
 import contextlib
+import gc
 import inspect
 import json
 import os
@@ -45,7 +46,7 @@ try:
 except ImportError:
     agents = None
 
-PASSES = 7
+PASSES = 21
 BATCH = 8
 HERE = Path(__file__).resolve().parent
 SERVER = HERE.parent / "tests" / "history" / "postgres" / "server.py"
@@ -100,6 +101,7 @@ def compare(work: Callable[[], object], beside: Callable[[], object]) -> float:
     both: tuple[list[float], list[float]] = ([], [])
     for _ in range(PASSES):
         for times, each in zip(both, (work, beside), strict=True):
+            gc.collect()  # the garbage of the work before
             start = time.process_time()
             each()
             times.append(time.process_time() - start)
