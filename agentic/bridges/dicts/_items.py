@@ -7,7 +7,9 @@ from typing import Any
 
 import attrs
 
-from agentic.bridges.kit._mirror import Mirror, Unit, copy_json, hash_text
+from agentic.bridges.kit._forms import copy_json
+from agentic.bridges.kit._mirror import Mirror, hash_text
+from agentic.bridges.kit._units import Unit
 from agentic.errors import ConfigError
 from agentic.messages import Message
 from agentic.providers._registry import BUILT_IN, WITHOUT_ROLE, wires_of

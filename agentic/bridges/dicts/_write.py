@@ -16,8 +16,9 @@ from typing import Any
 import attrs
 
 from agentic.bridges.dicts._items import ItemMirror
-from agentic.bridges.kit._mirror import Unit, copy_json
+from agentic.bridges.kit._forms import copy_json
 from agentic.bridges.kit._runs import answer_each_call, find_ends
+from agentic.bridges.kit._units import Unit
 from agentic.messages import Message
 from agentic.messages._rounds import reopen_rounds
 from agentic.providers.kit import Adapter, RequestForm, at, items_at, plain

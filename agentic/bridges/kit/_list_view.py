@@ -11,7 +11,8 @@ from agentic import truncate
 from agentic._base._validate import must_be
 from agentic._base._waiting import LoopLock, off_loop
 from agentic.bridges.kit._lists import are_same
-from agentic.bridges.kit._mirror import Mirror, Unit
+from agentic.bridges.kit._mirror import Mirror
+from agentic.bridges.kit._units import Unit
 from agentic.bridges.kit._view_parts import (
     ViewParts,
     log_notes,

@@ -4,126 +4,39 @@ The same object is the same Message for as long as neither it nor anything befor
 object that was only moved, loaded anew or merged with its neighbor is, too, if it says the same.
 Objects are compared by identity where a compaction covers them, and everywhere else by value with
 private copies, so that an edit in place is noticed.
-
-A *unit* is what is read together: nearly always one item, which may hold several messages. In some
-formats several items make up one message.
 """
 
-import copy
 import hashlib
-import json
 import operator
 from bisect import bisect_left, bisect_right
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice, takewhile
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import attrs
 
 from agentic import truncate
 from agentic._base._waiting import LONG
+from agentic.bridges.kit._forms import (
+    ComparesItems,
+    CopiesItems,
+    EditsItems,
+    ItemForm,
+    ReadsGroups,
+    copy_of,
+)
 from agentic.bridges.kit._lists import are_same
 from agentic.bridges.kit._runs import PartedRuns, answer_each_call
+from agentic.bridges.kit._units import Former, Unit, key_of
 from agentic.loop import truncate_result
-from agentic.messages import ContextSummary, Message, leading_system_count, to_plain
+from agentic.messages import ContextSummary, Message, leading_system_count
 from agentic.messages._rounds import reopen_rounds
-from agentic.messages._timeline import same
 from agentic.providers.kit._messages import Decoded
 from agentic.providers.kit._record import move_record
 
 _GO_ON = Message("user", "Continue.")
 _SUMMARIES = 8
 """The same as the number of generations that a View remembers."""
-
-
-class ItemForm(Protocol):
-    """How a framework keeps its messages."""
-
-    def read(self, item: Any, /) -> Sequence[Message]:
-        """Return what an item says, as one message or several.
-
-        Raises:
-            ConfigError: it is no item of the framework.
-        """
-        ...
-
-    def write(self, message: Message, /) -> Sequence[Any]:
-        """Return new items that say what a message says."""
-        ...
-
-
-@runtime_checkable
-class EditsItems(Protocol):
-    """A form whose items have more in them than a Message can say, such as a signature."""
-
-    def edit(
-        self, items: Sequence[Any], before: Sequence[Message], after: Sequence[Message | None], /
-    ) -> Sequence[Any]:
-        """Return what to send in place of items that are read together: changed copies, or nothing.
-
-        `before` is how they are read; `after` has what each of these messages is now, and None for
-        one that is left out.
-        """
-        ...
-
-
-@runtime_checkable
-class ComparesItems(Protocol):
-    """A form whose items are not compared by `==`."""
-
-    def facts(self, item: Any, /) -> Any:
-        """Return a value that differs if items are to be read anew."""
-        ...
-
-
-@runtime_checkable
-class CopiesItems(Protocol):
-    """A form that copies its items faster than `copy.deepcopy`."""
-
-    def copy(self, item: Any, /) -> Any:
-        """Return a value that equals an item, and that no change of the item reaches."""
-        ...
-
-
-@runtime_checkable
-class ReadsGroups(Protocol):
-    """A form in which how an item is read depends on its neighbors."""
-
-    def check(self, position: int, item: Any, /) -> None:
-        """Raise for an item that cannot be read. Nothing is changed then."""
-        ...
-
-    def read_group(self, items: Sequence[Any], start: int, /) -> Iterable[Decoded]:
-        """Read the items from a position on; earlier calls have read the ones before it."""
-        ...
-
-
-@attrs.frozen(eq=False)
-class Unit:
-    """Items that are read together."""
-
-    start: int
-    """The position of the first item in the owner's list."""
-    items: int
-    """The number of items."""
-    first: int
-    """The position of their first message among all messages."""
-    messages: tuple[Message, ...]
-    is_open: bool
-    """Whether the next item may change how these items are read."""
-    original: tuple[Message, ...]
-    """What the items say; other than `messages` if an output in them is truncated."""
-
-    @property
-    def positions(self) -> range:
-        """The positions of its items in the owner's list."""
-        return range(self.start, self.end)
-
-    @property
-    def end(self) -> int:
-        """The position after the last item."""
-        return self.start + self.items
 
 
 @attrs.define(eq=False)
@@ -444,10 +357,10 @@ class Mirror:
         count = bisect_right(self._units, same_to, key=operator.attrgetter("end"))
         return count if self._groups is None else max(0, count - 1)
 
-    def _forget(self, keep: int, fresh: Sequence[Any]) -> "_Former":
+    def _forget(self, keep: int, fresh: Sequence[Any]) -> Former:
         """Forget all but the first units; return the messages of those that are forgotten."""
         units = self._units[keep:]
-        former = _Former(frozenset(map(id, fresh)))
+        former = Former(frozenset(map(id, fresh)))
         for unit in units:
             former.add_unit(unit, self.items[unit.start])
             for message in unit.messages:
@@ -473,7 +386,7 @@ class Mirror:
     def _on_add(self, unit: Unit) -> None:
         """Let a subclass note something for a new unit."""
 
-    def _add(self, reading: Decoded, former: "_Former") -> None:
+    def _add(self, reading: Decoded, former: Former) -> None:
         start = self._units[-1].end if self._units else 0
         first, item = len(self.messages), id(self.items[start])
         originals: list[Message] = []
@@ -642,127 +555,12 @@ class _WrittenUnit:
     items: Sequence[Any]
 
 
-_FEW = 4
-"""So many messages are compared one by one, which is faster than to index them."""
-_Place = tuple[int, int]
-"""A position among the messages, and the object id of the item."""
-
-
-@attrs.define(eq=False)
-class _Equals:
-    """Former messages of the same role, ids and text, by their places, in order.
-
-    A conversation may hold thousands of them, so that none is looked for one by one.
-    """
-
-    pairs: dict[_Place, tuple[Message, Message]] = attrs.field(factory=dict, init=False)
-    """What an item says, and what was shown of it."""
-    _by_position: dict[int, list[_Place]] = attrs.field(factory=dict, init=False)
-    _alike: dict[tuple[str, int | None], deque[_Place]] | None = attrs.field(
-        default=None, init=False
-    )
-    """The places of what says the same in every field, by object and in all; made when needed."""
-
-    def add(self, place: _Place, pair: tuple[Message, Message]) -> None:
-        """Add a message and what was shown of it."""
-        self.pairs[place] = pair
-        self._by_position.setdefault(place[0], []).append(place)
-
-    def at_position(self, position: int, item: int, fresh: frozenset[int]) -> list[_Place]:
-        """Return the places at a position, those of this object first, without other new ones."""
-        here = [each for each in self._by_position.get(position, ()) if each in self.pairs]
-        own = [each for each in here if each[1] == item]
-        return [*own, *(each for each in here if each[1] not in fresh)]
-
-    def like(self, message: Message, item: int, fresh: frozenset[int]) -> _Place | None:
-        """Return the first place of what says the same: of this object, or of none that is new."""
-        if len(self.pairs) <= _FEW:
-            own = [place for place in self.pairs if place[1] == item]
-            free = [place for place in self.pairs if place[1] not in fresh]
-            every = (*own, *free)
-            return next((p for p in every if same(self.pairs[p][0], message, "wire")), None)
-        if self._alike is None:
-            self._alike = {}
-            for place, (original, _) in self.pairs.items():
-                text = _text_of(original)
-                for owner in (place[1], None):
-                    if owner is not None or place[1] not in fresh:
-                        self._alike.setdefault((text, owner), deque()).append(place)
-        text = _text_of(message)
-        for owner in (item, None):
-            waiting = self._alike.get((text, owner), deque())
-            while waiting and waiting[0] not in self.pairs:
-                waiting.popleft()
-            if waiting and same(self.pairs[waiting[0]][0], message, "wire"):
-                return waiting[0]
-        return None
-
-
-@attrs.define(eq=False)
-class _Former:
-    """The messages of a list before it was read anew, to be used again where they say the same."""
-
-    _fresh: frozenset[int]
-    """The object ids of the items that are read now. All of them are alive."""
-    _by_key: dict[tuple[Any, ...], _Equals] = attrs.field(factory=dict, init=False)
-    """By role, ids and text."""
-
-    def add_unit(self, unit: Unit, item: Any) -> None:
-        """Add the messages of a unit whose first item is this object."""
-        pairs = zip(unit.original, unit.messages, strict=True)
-        for position, (original, visible) in enumerate(pairs, unit.first):
-            equals = self._by_key.setdefault(_content_key(original), _Equals())
-            equals.add((position, id(item)), (original, visible))
-
-    def take(self, position: int, item: int, message: Message) -> tuple[Message, Message] | None:
-        """Return the message that says the same, and what was shown of it; None if none does.
-
-        What was read of an object is that object's, wherever it is now. Of the others, one at the
-        same position may differ in its payload, for example in a cache mark. One that was moved may
-        not: a payload may tell of its neighbors.
-        """
-        waiting = self._by_key.get(_content_key(message)) if self._by_key else None
-        if waiting is None or not waiting.pairs:
-            return None
-        for place in waiting.at_position(position, item, self._fresh):
-            if _differs_in_payload(waiting.pairs[place][0], message):
-                return waiting.pairs.pop(place)
-        elsewhere = waiting.like(message, item, self._fresh)
-        return None if elsewhere is None else waiting.pairs.pop(elsewhere)
-
-
-def _text_of(message: Message) -> str:
-    """Return a text that is the same for messages that are the same in every field."""
-    try:
-        return json.dumps(
-            to_plain(message), sort_keys=True, default=lambda each: type(each).__name__
-        )
-    except (TypeError, ValueError):
-        return ""  # keys of several types; then what says the same is not found elsewhere
-
-
-def _content_key(message: Message) -> tuple[Any, ...]:
-    return *_key_of(message), message.content
-
-
-def _differs_in_payload(one: Message, other: Message) -> bool:
-    """Return whether messages differ at most in the payload that both have."""
-    has_same = (one.native is None) == (other.native is None)
-    return has_same and same(one, attrs.evolve(other, native=one.native), "wire")
-
-
 def _may_be_of(message: Message, original: Message) -> bool:
     """Return whether a message may be an edited copy: some calls or results may be left out."""
     if message.role != original.role or message.id != original.id:
         return False
-    ids = {id_ for part in _key_of(message)[2:] for id_ in part}
-    return not ids or any(id_ in ids for part in _key_of(original)[2:] for id_ in part)
-
-
-def _key_of(message: Message) -> tuple[Any, ...]:
-    """Return what no edit of a message changes, unless it leaves a call or a result out."""
-    calls = tuple([call.id for call in message.tool_calls])
-    return message.role, message.id, calls, tuple([each.call_id for each in message.tool_results])
+    ids = {id_ for part in key_of(message)[2:] for id_ in part}
+    return not ids or any(id_ in ids for part in key_of(original)[2:] for id_ in part)
 
 
 def _index(messages: Sequence[Message], message: Message) -> int:
@@ -772,34 +570,3 @@ def _index(messages: Sequence[Message], message: Message) -> int:
 def hash_text(text: str) -> str:
     """Return a hash of a text: SHA-256, the first 128 bits in hex."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def copy_json(item: Any) -> Any:
-    """Return a copy that shares no container with JSON data or an SDK's object."""
-    kind = type(item)
-    if kind is str or item is None or kind in {int, float, bool, bytes}:
-        return item
-    if kind is dict:
-        return {key: copy_json(value) for key, value in item.items()}
-    if kind is list:
-        return [copy_json(value) for value in item]
-    # It takes more than twice as long, so JSON data is copied above.
-    return copy.deepcopy(item)
-
-
-def copy_of(item: Any) -> Any:
-    """Return a copy that equals an item, and that no change of the item reaches.
-
-    An object in it that does not equal its copy is not copied: it is compared by identity.
-    """
-    kind = type(item)
-    if kind is dict:
-        return {key: copy_of(value) for key, value in item.items()}
-    if kind in {list, tuple}:
-        return kind(map(copy_of, item))
-    try:
-        copy = copy_json(item)
-        is_equal = bool(copy == item)
-    except Exception:  # noqa: BLE001  an open file, or a comparison that returns an array
-        is_equal = False
-    return copy if is_equal else item

@@ -18,7 +18,8 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from agentic.bridges.kit import ListPool, ListView
 from agentic.bridges.kit._lists import begins
-from agentic.bridges.kit._mirror import Mirror, Unit
+from agentic.bridges.kit._mirror import Mirror
+from agentic.bridges.kit._units import Unit
 from agentic.bridges.kit._view_parts import ViewParts
 from agentic.bridges.langchain._messages import edit, from_message, is_empty_reply, read_message
 from agentic.errors import ConfigError
