@@ -118,8 +118,12 @@ lint: $(READY)
 unit: $(READY)
 	$(BIN)/pytest $(PARALLEL) $(MOST) -m "not long and not model" --cov --cov-report=term
 
+# Those that need no argument, no other environment and no second commit.
+BENCHES = truncate cli_truncate compaction counters digest first_fit first_sight growth help_texts \
+	history import_time limits loop meter stores summaries wire
+
 bench: $(READY)
-	for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script || exit 1; done
+	for name in $(BENCHES); do $(BIN)/python benchmarks/$$name.py || exit 1; done
 	$(BIN)/python -m benchmarks.dicts
 	$(BIN)/python -m benchmarks.retention --quick
 

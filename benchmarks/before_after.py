@@ -5,13 +5,12 @@
 FOLDER is a worktree at the earlier commit. Each part is a script of this folder, which prints
 ratios to something that it measures beside it; those of both commits take turns, and the table has
 the medians. What computes runs on one core: a thread that moves to another one finds a cold cache,
-which makes a figure half as large again. A quarter of an hour on a machine that does nothing else.
+which makes a figure half as large again. Half an hour on a machine that does nothing else.
 """
 
 import argparse
 import os
 import re
-import resource
 import shutil
 import statistics
 import subprocess
@@ -25,8 +24,6 @@ import attrs
 HERE = Path(__file__).resolve().parent
 NOW = HERE.parent
 NUMBER = r"([\d.,]+)"
-HELPED = ("replay", "chat", "serve")
-STARTS = 6
 
 
 @attrs.frozen
@@ -117,10 +114,10 @@ PARTS = {
     ),
     "stores": Part(["stores.py", "--turns", "500", "--postgres", "--json"], [*_of_stores()]),
     "help": Part(
-        ["before_after.py", "--help-texts"],
+        ["help_texts.py"],
         [
-            Row(f"agentic {name} --help, by python -c pass", rf"{name} {NUMBER}", 12)
-            for name in HELPED
+            Row(f"agentic {name} --help, by python -c pass", rf"{name} --help {NUMBER}", 12)
+            for name in ("replay", "chat", "serve")
         ],
     ),
     "counters": Part(
@@ -176,14 +173,10 @@ PARTS = {
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python benchmarks/before_after.py")
-    parser.add_argument("before", type=Path, metavar="FOLDER", nargs="?", default=NOW)
+    parser.add_argument("before", type=Path, metavar="FOLDER")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--help-texts", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.help_texts:
-        print_help_texts()
-        return
     checkouts = {"before": options.before.resolve(), "now": NOW}
     print("| what | before | now | goal |\n|---|---|---|---|")
     for name in options.parts:
@@ -232,21 +225,6 @@ def find(row: Row, text: str) -> float | None:
 
 def _cell(figures: list[float]) -> str:
     return f"{statistics.median(figures):.3g}" if figures else ""
-
-
-def print_help_texts() -> None:
-    """Print the processor time of each help text, by that of an interpreter that does nothing."""
-    ways = {name: ["-m", "agentic", name, "--help"] for name in HELPED}
-    best = dict.fromkeys(["pass", *ways], float("inf"))
-    for _ in range(STARTS):
-        for name, arguments in {"pass": ["-c", "pass"], **ways}.items():
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            took = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-            best[name] = min(best[name], took)
-    for name in ways:
-        print(f"{name} {best[name] / best['pass']:.2f}")
 
 
 if __name__ == "__main__":
