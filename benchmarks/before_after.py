@@ -15,6 +15,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -177,34 +178,41 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     options = parser.parse_args()
-    checkouts = {"before": options.before.resolve(), "now": NOW}
     print("| what | before | now | goal |\n|---|---|---|---|")
-    for name in options.parts:
-        part = PARTS[name]
-        figures: dict[tuple[str, str], list[float]] = defaultdict(list)
-        for _ in range(options.repeats):
-            for column, checkout in checkouts.items():
-                text = run(part, checkout)
-                for row in part.rows:
-                    figure = find(row, text)
-                    if figure is not None:
-                        figures[row.what, column].append(figure)
-                    elif column == "now":
-                        sys.exit(f"{' '.join(part.arguments)} does not print: {row.what}\n{text}")
-        for row in part.rows:
-            cells = [_cell(figures[row.what, column]) for column in checkouts]
-            goal = "" if row.goal is None else f"{row.goal:g}"
-            print(f"| {row.what} | {' | '.join(cells)} | {goal} |", flush=True)
+    with tempfile.TemporaryDirectory() as cache:
+        checkouts = {"before": options.before.resolve(), "now": NOW}
+        for name in options.parts:
+            print_rows(PARTS[name], checkouts, options.repeats, cache)
 
 
-def run(part: Part, checkout: Path) -> str:
+def print_rows(part: Part, checkouts: dict[str, Path], repeats: int, cache: str) -> None:
+    """Print the rows of a part."""
+    figures: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for _ in range(repeats):
+        for column, checkout in checkouts.items():
+            text = run(part, checkout, cache)
+            for row in part.rows:
+                figure = find(row, text)
+                if figure is not None:
+                    figures[row.what, column].append(figure)
+                elif column == "now":
+                    sys.exit(f"{' '.join(part.arguments)} does not print: {row.what}\n{text}")
+    for row in part.rows:
+        cells = [_cell(figures[row.what, column]) for column in checkouts]
+        goal = "" if row.goal is None else f"{row.goal:g}"
+        print(f"| {row.what} | {' | '.join(cells)} | {goal} |", flush=True)
+
+
+def run(part: Part, checkout: Path, cache: str) -> str:
     """Return what a part prints about a checkout."""
     script, *options = part.arguments
     # A package's own modules follow the names of its checkout.
     command = [sys.executable, *([script] if script == "-m" else [str(HERE / script)]), *options]
     if part.one_core and (taskset := shutil.which("taskset")):
         command = [taskset, "--cpu-list", str(min(os.sched_getaffinity(0))), *command]
-    environment = {**os.environ, "PYTHONPATH": str(checkout)}
+    environment = {**os.environ, "PYTHONPATH": str(checkout), "PYTHONPYCACHEPREFIX": cache}
+    # Byte code is at hand, as in an installation.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run(
         command, cwd=checkout, env=environment, check=True, stdout=subprocess.PIPE
     )
