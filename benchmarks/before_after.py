@@ -178,6 +178,8 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     options = parser.parse_args()
+    if not (options.before / "agentic").is_dir():
+        parser.error(f"{options.before} is no checkout: git worktree add FOLDER 80268017 makes one")
     print("| what | before | now | goal |\n|---|---|---|---|")
     with tempfile.TemporaryDirectory() as cache:
         checkouts = {"before": options.before.resolve(), "now": NOW}
