@@ -29,6 +29,7 @@ from typing import Any
 
 import attrs
 import httpx
+from first_fit import make_messages  # type: ignore[import-not-found]  # beside this script
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -42,7 +43,6 @@ WINDOW = 32_000
 QUIET_SECONDS = 1.0
 PAUSE_SECONDS = 0.002
 TICK_SECONDS = 0.001
-OUTPUT = "def function(text: str) -> str:\n    return text\n" * 6
 
 
 @attrs.frozen
@@ -55,21 +55,6 @@ class Waits:
     collector: float
     bare: float
     first: float
-
-
-def make_messages(count: int) -> list[dict[str, Any]]:
-    """Return a conversation of turns of four messages."""
-    messages: list[dict[str, Any]] = []
-    for turn in range(count // 4):
-        function = {"name": "read", "arguments": f'{{"path": "module_{turn}.py"}}'}
-        call = {"id": f"call_{turn}", "type": "function", "function": function}
-        messages += [
-            {"role": "user", "content": f"Now look at module {turn}. " * 4},
-            {"role": "assistant", "content": None, "tool_calls": [call]},
-            {"role": "tool", "tool_call_id": call["id"], "content": f"{turn}\n{OUTPUT}"},
-            {"role": "assistant", "content": f"Module {turn} is fine, as far as I see. " * 4},
-        ]
-    return [*messages, {"role": "user", "content": "Go on."}]
 
 
 async def _provide(_: Request) -> JSONResponse:
