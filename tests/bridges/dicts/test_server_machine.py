@@ -6,6 +6,7 @@ The server knows nothing of ours: it judges pairs, roles and reasoning as the pr
 import json
 import re
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import pytest
@@ -237,13 +238,21 @@ class _Session(RuleBasedStateMachine):
             assert problem.refusal == "overflow", problem.message
             refused = True
         assert answer.status == 200
-        if not self.has_edits:
+        if not (self.has_edits or self._has_joined_replies()):
             assert self.server.served[-1].lost == 0, "valid reasoning was left out"
         self.has_edits = False
         self.conversation.report(answer.body)
         reply: list[Any] = json.loads(json.dumps(self.client.items_of(answer.body)))
         self.items += reply
         return reply
+
+    def _has_joined_replies(self) -> bool:
+        """Return whether the results between two replies are gone, which are read as one then.
+
+        Nothing else parts them in the items of Responses. Their reasoning stays or goes together.
+        """
+        kinds = [item.get("type") for item in self.items]
+        return ("function_call", "reasoning") in pairwise(kinds)
 
     def _mend(self) -> None:
         """Take out what makes the owner's own list one that the provider refuses."""
@@ -394,6 +403,18 @@ def test_reasoning_that_comes_back_is_left_out(policy: str) -> None:
 
     assert [each.status for each in session.server.served] == 5 * [200]
     assert session.server.served[-1].dropped == 0
+
+
+def test_replies_that_an_edit_joined_lose_their_reasoning_together() -> None:
+    """Without the result between them, the items of two replies are those of one."""
+    session = type("Session", (_Session,), {"served": "openai_responses"})()
+    session.begin(policy="no epochs", kind="clear")
+    session.remove(place=0.625)
+
+    session.reload()
+
+    assert [each.lost for each in session.server.served] == [0, 0, 0, 1, 0]
+    assert [each.status for each in session.server.served] == 5 * [200]
 
 
 def test_reasoning_that_is_lost_during_a_restart_leaves_no_gap() -> None:
