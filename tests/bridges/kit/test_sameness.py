@@ -305,7 +305,7 @@ def _count_steps(run: Callable[[], object]) -> int:
 
     def count(frame: FrameType, event: str, _: object) -> Any:
         nonlocal steps
-        if Path(frame.f_code.co_filename).name not in {"_mirror.py", "_units.py"}:
+        if Path(frame.f_code.co_filename).name not in {"_forms.py", "_mirror.py", "_units.py"}:
             return None
         frame.f_trace_opcodes = True
         steps += event == "opcode"
